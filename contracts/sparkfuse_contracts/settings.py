@@ -29,6 +29,7 @@ DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_CHECKPOINT_MS": "5000",
     "SPARKFUSE_FLINK_LIBS": "build/flink-libs",
     "SPARKFUSE_SIGNING_KEY": "",
+    "SPARKFUSE_APPROVE_KEY": "",
     "SPARKFUSE_PUBLIC_KEYS": "",
     "SPARKFUSE_FUSE_MODE": "shadow",
     "SPARKFUSE_DASHBOARD_URL": "http://127.0.0.1:3000",
@@ -61,6 +62,7 @@ class Settings:
     checkpoint_ms: int
     flink_libs: Path
     signing_key_file: Path | None
+    approve_key_file: Path | None
     public_keys: str
     fuse_mode: str
     dashboard_url: str
@@ -99,6 +101,7 @@ class Settings:
             checkpoint_ms=read("SPARKFUSE_CHECKPOINT_MS", _window, "milliseconds from 100 to 600000"),
             flink_libs=Path(values["SPARKFUSE_FLINK_LIBS"]),
             signing_key_file=read("SPARKFUSE_SIGNING_KEY", _optional_file, "the path of a key file that is there"),
+            approve_key_file=read("SPARKFUSE_APPROVE_KEY", _optional_file, "the path of a key file that is there"),
             public_keys=values["SPARKFUSE_PUBLIC_KEYS"],
             fuse_mode=read("SPARKFUSE_FUSE_MODE", _mode, f"one of {', '.join(FUSE_MODES)}"),
             dashboard_url=read("SPARKFUSE_DASHBOARD_URL", _url, "an address like http://127.0.0.1:3000"),

@@ -74,10 +74,11 @@ def _rule(rule: Rule) -> PanelSpec:
 
 
 def _pipeline() -> Row:
-    actions = _panel(
-        "actions", "Fuse", "Decisions of the fuse controller and receipts of the hook.", "table",
+    fuse_steps = _panel(
+        "fuse_steps", "Fuse", "Decisions of the fuse controller and receipts of the hook.", "table",
         Column("at", "time"), Column("app_id", "app_id"), Column("actor"), Column("rule"), Column("action"),
-        Column("mode"), Column("outcome", "word"), Column("reason"), Column("killed_tasks", "count"),
+        Column("mode"), Column("step", "word"), Column("outcome", "word"), Column("gate"), Column("reason"),
+        Column("freed_tasks", "count"),
     )  # fmt: skip
     completeness = _panel(
         "completeness", "Lowest completeness", "Facts that arrived divided by facts that collectors numbered.",
@@ -88,4 +89,4 @@ def _pipeline() -> Row:
         Column("component"), Column("topic"), Column("reason"), Column("records", "count"), Column("latest", "time"),
         width=14,
     )  # fmt: skip
-    return Row("Fuse and pipeline", (actions, completeness, dead_letters))
+    return Row("Fuse and pipeline", (fuse_steps, completeness, dead_letters))

@@ -50,13 +50,14 @@ def _found() -> Row:
         Column("since", "time"), Column("resolved", "time"), Column("completeness", "share", COMPLETE),
         Column("runbook", "runbook"),
     )  # fmt: skip
-    actions = _panel(
-        "actions", "Fuse", "Decisions of the controller and receipts of the hook, with the evaluated numbers.", "table",
+    fuse_steps = _panel(
+        "fuse_steps", "Fuse", "Decisions of the controller and receipts of the hook, with their numbers.", "table",
         Column("at", "time"), Column("actor"), Column("rule"), Column("action"), Column("mode"),
-        Column("outcome", "word"), Column("reason"), Column("stage"), Column("killed_tasks", "count"),
+        Column("step", "word"), Column("outcome", "word"), Column("gate"), Column("reason"), Column("stage"),
+        Column("freed_tasks", "count"),
         Column("observed"), height=6,
     )  # fmt: skip
-    return Row("Findings and fuse", (findings, actions))
+    return Row("Findings and fuse", (findings, fuse_steps))
 
 
 def _queries() -> Row:

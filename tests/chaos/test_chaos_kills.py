@@ -91,7 +91,7 @@ def test_kills_lose_no_fact_and_repeat_no_alert(tmp_path: Path) -> None:
 
 def start(layout: Layout, name: str, script: str, *arguments: str) -> Process:
     settings = {**spark_job.ON_ONE_MACHINE, "spark.sparkfuse.job": name}
-    properties = write_job_properties(layout)
+    properties = write_job_properties(layout, Settings.from_environment(layout.environment()))
     return spark_job.start(f"job-{name}", JOBS / script, arguments, properties, settings, {}, layout.logs)
 
 

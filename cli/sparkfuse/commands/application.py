@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from sparkfuse.commands import baselines, collector, compare, history, pipeline, rules, share, ship
+from sparkfuse.commands import baselines, collector, compare, fuse, history, pipeline, rules, share, ship
 
 ALWAYS = {0: "success", 2: "the command line or the configuration is wrong", 3: "a required part is missing or failed"}
 # What else a command returns.
 MORE = {
     "backfill": {1: "a log could not be read"},
+    "audit": {1: "the chain of records is broken, with --verify"},
     "demo": {1: "an expected page is missing, or an unexpected one arrived"},
     "off": {1: "the application refused"},
     "on": {1: "the application refused"},
@@ -73,4 +74,5 @@ ship.add_to(application)
 application.add_typer(baselines.commands, name="baselines")
 application.add_typer(rules.commands, name="rules")
 application.add_typer(collector.commands, name="collector")
+application.add_typer(fuse.commands, name="fuse")
 _list_exit_codes(application)

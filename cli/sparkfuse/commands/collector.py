@@ -20,8 +20,8 @@ from sparkfuse_contracts.settings import Settings
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError
 
-    from sparkfuse_contracts.generated.action_pb2 import Action
-    from sparkfuse_contracts.generated.signal_pb2 import Signal, SignedSignal
+    from sparkfuse_contracts.generated.receipt_pb2 import Receipt
+    from sparkfuse_contracts.generated.signal_pb2 import Signal
 
 SIGNAL_LIFE_MS = 60_000
 ANSWER_SECONDS = 10.0
@@ -29,7 +29,8 @@ RULE = "collector_switch"
 
 commands = typer.Typer(help="Switch the plugin of one running application off and on.", no_args_is_help=True)
 Key = Annotated[
-    Path | None, typer.Option("--key", help="Private key that signs the signal (default: SPARKFUSE_SIGNING_KEY).")
+    Path | None,
+    typer.Option("--key", help="Private key that signs the signal (default: that of the stack in --home)."),
 ]
 Started = Annotated[
     int | None, typer.Option("--started-ms", help="When the application started, if no store is available.")
@@ -68,7 +69,7 @@ def on(
 
 
 def make_switch(action: str, target: Target, now_ms: int) -> Signal:
-    """Return the signal; it stops nothing, so it has neither stage nor predicate, and its generation is the clock."""
+    """Return the signal; it stops nothing, so it has neither stage nor policy, and its generation is the clock."""
     from sparkfuse_contracts.generated.signal_pb2 import Signal
 
     return Signal(
@@ -103,16 +104,17 @@ def _target(app_id: str, home: Path, started_ms: int | None, attempt: int, clust
 
 
 def _switch(action: str, target: Target, home: Path, key: Path | None, wait: float, as_json: bool) -> None:
-    from sparkfuse_native_analytics.fuse_controller.keys import KeyUnusableError, load_private_key
+    from sparkfuse_contracts.wire import to_json
+    from sparkfuse_native_analytics.fuse_controller.keys import SWITCH, KeyUnusableError, load_private_key
     from sparkfuse_native_analytics.fuse_controller.signing import sign
 
     settings = Settings.from_environment({**addresses_of_running_stack(home), **os.environ})
     try:
-        private = load_private_key(_key_file(key, settings, home))
+        private = load_private_key(_key_file(key, home))
     except KeyUnusableError as error:
         raise StartError(str(error), USAGE) from error
     signal = make_switch(action, target, time.time_ns() // 1_000_000)
-    answer = _send(settings, signal, sign(signal, private), wait)
+    answer = _send(settings, signal, to_json(sign(signal, "signals", SWITCH, private)), wait)
     outcome = answer.outcome if answer else "unanswered"
     if as_json:
         print_json({"signal_id": signal.signal_id, "outcome": outcome, "reason": answer.reason if answer else ""})
@@ -123,26 +125,26 @@ def _switch(action: str, target: Target, home: Path, key: Path | None, wait: flo
             f"{target.app_id} did not answer within {wait:g} s; check that it runs and that "
             "spark.sparkfuse.fuse.publicKeys names the public key"
         )
-    if outcome != "acted":
+    if outcome != "ended":
         raise typer.Exit(1)
 
 
-def _key_file(key: Path | None, settings: Settings, home: Path) -> Path:
-    from sparkfuse_native_analytics.fuse_controller.keys import PRIVATE_KEY_FILE
+def _key_file(key: Path | None, home: Path) -> Path:
+    from sparkfuse_native_analytics.fuse_controller.keys import SWITCH, private_key_file
 
-    return key or settings.signing_key_file or home / "keys" / PRIVATE_KEY_FILE
+    return key or private_key_file(home / "keys", SWITCH)
 
 
-def _send(settings: Settings, signal: Signal, signed: SignedSignal, wait: float) -> Action | None:
+def _send(settings: Settings, signal: Signal, signed: bytes, wait: float) -> Receipt | None:
     """Send the signal and return its receipt; None if none arrived in time."""
     from confluent_kafka import Consumer, KafkaException, TopicPartition
 
     from sparkfuse_contracts.kafka_clients import client_configuration
     from sparkfuse_contracts.topics import topic_name
-    from sparkfuse_native_analytics.fuse_controller.kafka import Outputs
+    from sparkfuse_native_analytics.fuse_operator.topics import TopicError, append
 
     errors: list[KafkaError] = []
-    topic = topic_name("actions", settings.topic_prefix)
+    topic = topic_name("receipts", settings.topic_prefix)
     consumer = Consumer(client_configuration(settings, {
         "group.id": f"{settings.topic_prefix}.operator",  # required by the client; nothing is ever committed to it
         "enable.auto.commit": False, "log_level": 0, "error_cb": errors.append,
@@ -152,25 +154,24 @@ def _send(settings: Settings, signal: Signal, signed: SignedSignal, wait: float)
         for place in places:
             place.offset = consumer.get_watermark_offsets(place, 10)[1]
         consumer.assign(places)
-        outputs = Outputs(settings.kafka_bootstrap, settings.topic_prefix, errors.append)
-        outputs.write("signals", signed, signal.app_id.encode())
+        append(settings, "signals", signal.app_id, signed)
         return _receipt(consumer, signal.signal_id, wait)
-    except (KafkaException, OSError) as error:
+    except (KafkaException, TopicError) as error:
         raise StartError(f"Kafka at {settings.kafka_bootstrap} cannot be used: {error}", MISSING) from error
     finally:
         consumer.close()
 
 
-def _receipt(consumer: Consumer, signal_id: str, wait: float) -> Action | None:
+def _receipt(consumer: Consumer, signal_id: str, wait: float) -> Receipt | None:
     """Return the outcome that the application reports, ignoring the confirmation that it was received."""
-    from sparkfuse_contracts.generated.action_pb2 import Action
+    from sparkfuse_contracts.generated.receipt_pb2 import Receipt
     from sparkfuse_contracts.wire import from_json
 
     until = time.monotonic() + wait
     while time.monotonic() < until:
         for message in consumer.consume(100, 0.2):
             if message.error() is None and signal_id.encode() in message.value():
-                action = from_json(Action, message.value())
-                if action.outcome != "received":
-                    return action
+                receipt = from_json(Receipt, message.value())
+                if receipt.outcome != "received":
+                    return receipt
     return None

@@ -32,7 +32,7 @@ DEFAULT_HOME = Path(".sparkfuse")
 
 def add_to(application: typer.Typer) -> None:
     """Add the commands of this file."""
-    for command in (runs, run, findings, actions):
+    for command in (runs, run, findings):
         application.command()(command)
 
 
@@ -181,37 +181,6 @@ def findings(
                 moment(each.started_ms),
                 each.description,
                 ", ".join(each_run.app_id or "?" for each_run in each.runs),
-            )
-            for each in found
-        ],
-    )
-
-
-def actions(home: Home = DEFAULT_HOME, app: Application = "", limit: Limit = 50, as_json: Json = False) -> None:
-    """List what the fuse did or would have done, newest first.
-
-    Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home.
-    """
-    from sparkfuse_native_analytics import queries
-
-    found = ask(home, lambda client: queries.actions(client, limit, app_id=app or None))
-    if as_json:
-        print_json([dataclasses.asdict(each) for each in found])
-        return
-    print_table(
-        "Actions of the fuse",
-        ["time", "actor", "outcome", "action", "rule", "application", "stage", "killed", "reason"],
-        [
-            (
-                moment(each.at_ms),
-                each.actor,
-                each.outcome,
-                each.action,
-                each.rule,
-                each.app_id,
-                each.stage_id,
-                each.killed_tasks,
-                each.reason,
             )
             for each in found
         ],

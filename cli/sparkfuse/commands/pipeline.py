@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import time
@@ -14,6 +15,7 @@ from rich.console import Console
 
 from sparkfuse.stack.layout import Layout, Ports
 from sparkfuse.stack.lock import only_one
+from sparkfuse_contracts.settings import Settings
 
 if TYPE_CHECKING:
     from sparkfuse_alertmanager.receiver import Receiver
@@ -91,9 +93,10 @@ def _terminate_like_interrupt() -> None:
 def _print_usage(console: Console, layout: Layout) -> None:
     from sparkfuse.stack.job_properties import submit_command, write_job_properties
 
+    settings = Settings.from_environment({**os.environ, **layout.environment()})
     console.print(
         "\nSparkfuse is up. Run a job:\n"
-        f"  {submit_command(write_job_properties(layout))}\n"
+        f"  {submit_command(write_job_properties(layout, settings))}\n"
         f"Alertmanager: {layout.alertmanager_urls}   store: {layout.clickhouse_url}   logs: {layout.logs}\n"
         "In another terminal: `sparkfuse runs`, `sparkfuse findings`. Ctrl-C stops everything.\n",
         markup=False,

@@ -58,7 +58,7 @@ def _summary(rule: Rule) -> dict[str, str]:
         "rule": rule.id,
         "view": rule.view,
         "severity": ", ".join(rule.severity),
-        "fuse": rule.fuse.action if rule.fuse else "none",
+        "fuse": ", ".join(rule.fuse.actions) if rule.fuse else "none",
         "summary": rule.summary,
     }
 

@@ -1,4 +1,4 @@
-"""Collects the output of the pipeline: pages from the webhook, findings and acts of the fuse from Kafka."""
+"""Collects the output of the pipeline: pages from the webhook, findings and steps of the fuse from Kafka."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import Consumer
 
 from sparkfuse_alertmanager.receiver import WEBHOOK, Delivery, Receiver
-from sparkfuse_contracts.generated import action_pb2, finding_pb2
+from sparkfuse_contracts.generated import audit_record_pb2, finding_pb2, receipt_pb2
 from sparkfuse_contracts.kafka_clients import client_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
@@ -56,8 +56,25 @@ def _page(alert: dict[str, Any], arrived_ms: int) -> Page:
     )
 
 
+# The steps that belong to an act, of the controller and of the hook.
+OF_CONTROLLER = ("held", "over_budget", "sent", "verified")
+OF_HOOK = ("requested", "ended", "unfreed", "disagrees", "blind", "refused")
+SHOWN_STEPS = (*OF_CONTROLLER, *OF_HOOK)
+
+
+@dataclasses.dataclass(frozen=True)
+class FuseStep:
+    """One step of the controller or of a hook."""
+
+    actor: str
+    step: str
+    action: str
+    reason: str
+    app_id: str
+
+
 class EventCollector:
-    """Collects pages, findings and acts; call `poll` often.
+    """Collects pages, findings and steps of the fuse; call `poll` often.
 
     Args:
         receiver: the webhook.
@@ -69,7 +86,8 @@ class EventCollector:
         self._receiver = receiver
         self._last_delivery = -1
         self._findings_topic = topic_name("findings", prefix)
-        self._actions_topic = topic_name("actions", prefix)
+        self._audit_topic = topic_name("audit", prefix)
+        self._receipts_topic = topic_name("receipts", prefix)
         own = {
             "group.id": f"{prefix}.reader.{uuid.uuid4()}",
             "auto.offset.reset": "earliest",
@@ -77,21 +95,21 @@ class EventCollector:
             "log_level": 0,
         }
         self._consumer = Consumer(client_configuration(settings, own))
-        self._consumer.subscribe([self._findings_topic, self._actions_topic])
+        self._consumer.subscribe([self._findings_topic, self._audit_topic, self._receipts_topic])
         self.pages: list[Page] = []
-        self.acts: list[action_pb2.Action] = []
+        self.steps: list[FuseStep] = []
         self.evidence_ms: dict[tuple[str, str], int] = {}
 
-    def poll(self) -> list[Page | action_pb2.Action]:
+    def poll(self) -> list[Page | FuseStep]:
         """Return what arrived since the last call, oldest first within each source."""
         self._read_topics()
         new_pages = self._read_webhook()
-        new_acts = self.acts[len(self.acts) - self._new_acts :] if self._new_acts else []
+        new_steps = self.steps[len(self.steps) - self._new_steps :] if self._new_steps else []
         self.pages.extend(new_pages)
-        return [*new_pages, *new_acts]
+        return [*new_pages, *new_steps]
 
     def _read_topics(self) -> None:
-        self._new_acts = 0
+        self._new_steps = 0
         for message in self._consumer.consume(500, POLL_SECONDS):
             value = message.value()
             if message.error() or value is None:
@@ -99,8 +117,19 @@ class EventCollector:
             if message.topic() == self._findings_topic:
                 self._record_finding(from_json(finding_pb2.Finding, value))
             else:
-                self.acts.append(from_json(action_pb2.Action, value))
-                self._new_acts += 1
+                self._record_step(message.topic() == self._audit_topic, value)
+
+    def _record_step(self, is_audit: bool, value: bytes) -> None:
+        """Keep the steps of acts; probes of healthy stages and their scores are not shown."""
+        if is_audit:
+            record = from_json(audit_record_pb2.AuditRecord, value)
+            step = FuseStep(record.actor, record.step, record.action, record.reason, record.app_id)
+        else:
+            receipt = from_json(receipt_pb2.Receipt, value)
+            step = FuseStep("hook", receipt.outcome, receipt.action, receipt.reason, receipt.app_id)
+        if step.step in SHOWN_STEPS:
+            self.steps.append(step)
+            self._new_steps += 1
 
     def _record_finding(self, finding: finding_pb2.Finding) -> None:
         if finding.state == "firing":

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sparkfuse.demo.event_collector import EventCollector, Page
+from sparkfuse.demo.event_collector import EventCollector, FuseStep, Page
 from sparkfuse.demo.job_queues import JobQueues
 from sparkfuse.demo.outcome import Outcome, failures
-from sparkfuse.demo.scenario import CONFIGURATION, Case, cases
+from sparkfuse.demo.scenario import ACTION, CONFIGURATION, RULE, Case, cases
 from sparkfuse.demo.screen import Screen
 from sparkfuse.demo.spark_job import tail
 from sparkfuse.paths import PLUGIN_JAR, SPARK_PYTHON, require
@@ -20,14 +20,16 @@ from sparkfuse.stack.job_properties import write_job_properties
 from sparkfuse.stack.layout import Layout, Ports
 from sparkfuse.stack.supervisor import Supervisor
 from sparkfuse_alertmanager.receiver import Receiver
-from sparkfuse_contracts.generated import action_pb2
 from sparkfuse_contracts.settings import Settings
+from sparkfuse_native_analytics.fuse_controller.keys import APPROVE, load_private_key, private_key_file
+from sparkfuse_native_analytics.fuse_operator import orders
 
+HOUR_MS = 3_600_000
 LIMIT_SECONDS = 900.0
 """The jobs take about four minutes on two quiet cores; a machine three times slower still finishes."""
 LAST_PAGES_SECONDS = 45.0
 """After the last job: one window, detection, and the ten seconds for which Alertmanager groups warnings."""
-ACTED = ("acted",)
+ACTED = ("ended",)
 
 
 class Demonstration:
@@ -59,11 +61,13 @@ class Demonstration:
         configuration.write_text(CONFIGURATION)
         more = {"SPARKFUSE_CONFIG": str(configuration)}
         with self._screen, Receiver() as receiver, stack.running(self._layout, self._report, receiver.url, more) as up:
+            settings = Settings.from_environment({**self._layout.environment(), **more})
+            self._arm(settings)
             self._screen.phase("running the Spark jobs")
-            collector = EventCollector(receiver, Settings.from_environment(self._layout.environment()))
+            collector = EventCollector(receiver, settings)
             queues = JobQueues(
                 self._cases,
-                write_job_properties(self._layout),
+                write_job_properties(self._layout, settings),
                 self._layout.logs,
                 lambda case, state: self._screen.run(case.title, state),
             )
@@ -75,6 +79,13 @@ class Demonstration:
                 self._show_failed_jobs(queues)
                 self._screen.phase("stopping")
         return failures(self._outcomes(queues), self._unexpected_pages)
+
+    def _arm(self, settings: Settings) -> None:
+        """Allow the fuse to stop the runaway job, as `sparkfuse fuse arm` does."""
+        key = load_private_key(private_key_file(self._layout.home / "keys", APPROVE))
+        until_ms = time.time_ns() // 1_000_000 + HOUR_MS
+        control = orders.arm(orders.Selection(rule=RULE), ACTION, "demonstration", until_ms)
+        orders.give(settings, orders.Operator("demonstration", key), control)
 
     def _report(self, name: str, event: str) -> None:
         self._screen.event(f"{name}: {event}")
@@ -94,13 +105,13 @@ class Demonstration:
                 return
         self._screen.event(f"stopped after the limit of {LIMIT_SECONDS:.0f} s")
 
-    def _record(self, event: Page | action_pb2.Action, collector: EventCollector, queues: JobQueues) -> None:
+    def _record(self, event: Page | FuseStep, collector: EventCollector, queues: JobQueues) -> None:
         if isinstance(event, Page):
             self._record_page(event, collector, queues)
             return
-        self._screen.event(f"fuse, {event.actor}: {event.outcome} {event.action} {event.reason}")
+        self._screen.event(f"fuse, {event.actor}: {event.step} {event.action}: {event.reason}")
         run = next((run for run in reversed(queues.runs) if run.case.fuse), None)
-        if run is not None and event.outcome in ACTED:
+        if run is not None and event.step in ACTED:
             run.acted = True
 
     def _record_page(self, page: Page, collector: EventCollector, queues: JobQueues) -> None:

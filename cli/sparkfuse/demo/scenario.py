@@ -83,10 +83,15 @@ def cases() -> tuple[Case, ...]:
     )
 
 
+# The act that the demonstration arms.
+RULE, ACTION = "stage_runaway_spill", "cancel_stage"
 CONFIGURATION = """\
 # sparkfuse.yaml of the demonstration: the shipped rules with a spill budget that a small machine reaches, in mode act.
+# A real installation keeps the default of 300 probes before a rule may be armed.
 rules:
   stage_runaway_spill:
     params: {budget_bytes: 2500000000, max_since_finish_ms: 20000}
     fuse: {mode: act}
+fuse:
+  arming: {probes: 0}
 """

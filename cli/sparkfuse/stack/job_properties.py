@@ -8,13 +8,16 @@ from pathlib import Path
 
 from sparkfuse.paths import PLUGIN_JAR, require
 from sparkfuse.stack.layout import Layout
-from sparkfuse.stack.outputs import public_key_file
+from sparkfuse.stack.outputs import public_keys
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_rules.catalog import load_catalog
+from sparkfuse_rules.policies import policy_file
 
 PLUGIN_CLASS = "io.sparkfuse.spark.SparkfusePlugin"
 
 
 def job_properties(layout: Layout) -> Mapping[str, str]:
-    """Return the Spark settings of a job: the plugin's jar and class, the broker, and the key that verifies signals.
+    """Return the Spark settings of a job: plugin, broker, and the keys and policies with which the hook decides.
 
     Raises:
         StartError: the plugin's jar is not built.
@@ -25,15 +28,17 @@ def job_properties(layout: Layout) -> Mapping[str, str]:
         "spark.plugins": PLUGIN_CLASS,
         "spark.sparkfuse.kafka.bootstrap": layout.kafka_bootstrap,
         **security,
-        "spark.sparkfuse.fuse.publicKeys": str(public_key_file(layout)),
+        "spark.sparkfuse.fuse.publicKeys": public_keys(layout),
+        "spark.sparkfuse.fuse.policies": str(_policies(layout)),
     }
 
 
-def write_job_properties(layout: Layout) -> Path:
-    """Write the settings to ``<home>/spark.properties`` and return its path.
+def write_job_properties(layout: Layout, settings: Settings) -> Path:
+    """Write the policies and the settings to ``<home>/spark.properties`` and return its path.
 
     The file stays when the stack stops, because a job must never fail because the file is missing.
     """
+    _policies(layout).write_text(policy_lines(settings))
     lines = [f"{key} {_escaped(value)}" for key, value in job_properties(layout).items()]
     path = layout.home / "spark.properties"
     unfinished = path.with_suffix(".unfinished")
@@ -42,6 +47,23 @@ def write_job_properties(layout: Layout) -> Path:
     )
     unfinished.replace(path)
     return path
+
+
+def policy_lines(settings: Settings) -> str:
+    """Return the policies of all rules with a fuse, with the thresholds of sparkfuse.yaml: one line of JSON each.
+
+    Raises RuleError for errors in sparkfuse.yaml.
+    """
+    variants = (
+        variant
+        for rule in load_catalog(overrides=settings.config_file).with_fuse()
+        for variant in (rule, *(each for _, each in rule.variants if each is not None))
+    )
+    return policy_file(variants)
+
+
+def _policies(layout: Layout) -> Path:
+    return (layout.home / "fuse_policies.jsonl").absolute()
 
 
 def submit_command(properties: Path) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from pathlib import Path
 
 from sparkfuse.stack.errors import USAGE, StartError
 from sparkfuse.stack.layout import LOOPBACK, Layout, require_free
@@ -12,7 +11,7 @@ from sparkfuse.stack.process import Service
 from sparkfuse.stack.services import http_answers
 from sparkfuse_alertmanager.processes import ProgramMissingError, alertmanager_command, prometheus_command
 from sparkfuse_alertmanager.render import DestinationError, Destinations, write_alertmanager, write_prometheus
-from sparkfuse_native_analytics.fuse_controller.keys import ensure_key_pair
+from sparkfuse_native_analytics.fuse_controller.keys import ACT, ensure_key_pairs, private_key_file
 
 
 def alertmanager(layout: Layout, webhook_url: str) -> Service:
@@ -65,12 +64,12 @@ def prometheus(layout: Layout, *, ships: bool = False) -> Service:
 
 
 def signing_keys(layout: Layout) -> dict[str, str]:
-    """Create the key pair of this home folder if it is missing; return the setting that names the private key."""
-    private, _public = ensure_key_pair(layout.home / "keys")
-    return {"SPARKFUSE_SIGNING_KEY": str(private)}
+    """Create the key pairs of this home folder that are missing; return the settings of the fuse controller."""
+    trusted = public_keys(layout)
+    private = private_key_file(layout.home / "keys", ACT)
+    return {"SPARKFUSE_SIGNING_KEY": str(private), "SPARKFUSE_PUBLIC_KEYS": trusted}
 
 
-def public_key_file(layout: Layout) -> Path:
-    """Return the file of the public key, which the hook in a driver needs."""
-    _private, public = ensure_key_pair(layout.home / "keys")
-    return public
+def public_keys(layout: Layout) -> str:
+    """Return the entries of the public keys, which the hook in a driver needs."""
+    return ensure_key_pairs((layout.home / "keys").absolute())

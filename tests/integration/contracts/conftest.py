@@ -10,7 +10,8 @@ from google.protobuf.message import Message
 
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.examples import examples
-from sparkfuse_contracts.generated.signal_pb2 import Signal, SignedSignal
+from sparkfuse_contracts.generated.signal_pb2 import Signal
+from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
 from sparkfuse_contracts.topics import topic_name, topics
 from sparkfuse_contracts.wire import from_json, record_key, to_json
 from tests.kafka import in_order, settings_of
@@ -29,8 +30,8 @@ class Sent:
 
 
 def _key(topic: str, message: Message) -> bytes | None:
-    keyed = from_json(Signal, message.payload.encode()) if isinstance(message, SignedSignal) else message
-    return record_key(topic, keyed)
+    keyed = from_json(Signal, message.payload.encode()) if isinstance(message, SignedMessage) else message
+    return record_key("signals" if isinstance(message, SignedMessage) else topic, keyed)
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from tests.integration.contracts.golden import golden, without_null
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(600)
-TOPICS = {"facts": "facts", "live": "live", "findings": "findings", "baselines": "baselines", "actions": "actions",
+TOPICS = {"facts": "facts", "live": "live", "findings": "findings", "baselines": "baselines", "audit": "audit", "receipts": "receipts",
           "dead_letters": "dead-letters", "history": "history", "names": "names"}  # fmt: skip
 # Ticks are about no application, and the kind undecodable exists only in Flink.
 NOT_STORED = {"facts": {"tick", "undecodable"}, "live": {"tick"}}

@@ -64,7 +64,8 @@ def fill(client: Client) -> None:
     messages: Mapping[str, Iterable[Message]] = {
         "live": live_rows(),
         **{
-            name: examples(tables()[name].message).values() for name in ("findings", "actions", "dead_letters", "names")
+            name: examples(tables()[name].message).values()
+            for name in ("findings", "audit", "receipts", "dead_letters", "names")
         },
     }
     for table, rows in messages.items():

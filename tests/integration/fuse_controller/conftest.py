@@ -11,10 +11,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
 
 from sparkfuse.stack.topics import ensure_topics
-from sparkfuse_native_analytics.fuse_controller.keys import ensure_key_pair
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_native_analytics.fuse_controller.keys import (
+    ACT,
+    APPROVE,
+    KeyRing,
+    ensure_key_pairs,
+    load_private_key,
+    private_key_file,
+    read_key_ring,
+)
+from sparkfuse_native_analytics.fuse_operator.orders import Operator
 from tests.kafka import in_order, settings_of
 from tests.waiting import wait_for
 
@@ -42,9 +52,9 @@ def alertmanager_url(tmp_path: Path, free_port) -> Iterator[str]:
 class Bus:
     """Reads and writes the topics of the test."""
 
-    def __init__(self, bootstrap: str, prefix: str) -> None:
-        self.bootstrap, self.prefix = bootstrap, prefix
-        self._producer = in_order(bootstrap)
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.prefix = settings, settings.topic_prefix
+        self._producer = in_order(settings.kafka_bootstrap)
 
     def put(self, topic: str, *records: tuple[str, bytes]) -> None:
         """Write records of key and value, and wait until the broker has stored them."""
@@ -55,17 +65,23 @@ class Bus:
     def all_of(self, topic: str):
         """Return all messages that the topic contains now."""
         name = f"{self.prefix}.{topic}"
-        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "test", "enable.auto.commit": False})
+        consumer = Consumer({"bootstrap.servers": self.settings.kafka_bootstrap, "group.id": "test",
+                             "enable.auto.commit": False, "enable.partition.eof": True,
+                             "isolation.level": "read_committed"})  # fmt: skip
         try:
             partitions = consumer.list_topics(name, timeout=20).topics[name].partitions
-            places = [TopicPartition(name, partition, 0) for partition in partitions]
-            wanted = sum(consumer.get_watermark_offsets(place, timeout=20)[1] for place in places)
-            consumer.assign(places)
+            consumer.assign([TopicPartition(name, partition, OFFSET_BEGINNING) for partition in partitions])
             found: list[Message] = []
+            ended: set[int | None] = set()
 
             def complete() -> bool:
-                found.extend(consumer.consume(500, 0.2))
-                return len(found) >= wanted
+                for message in consumer.consume(500, 0.2):
+                    if message.error() is None:
+                        found.append(message)
+                    else:
+                        assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
+                        ended.add(message.partition())
+                return len(ended) == len(partitions)
 
             wait_for(complete, 60, f"{topic}'s records")
             return found
@@ -76,30 +92,44 @@ class Bus:
 @pytest.fixture
 def bus(kafka_bootstrap: str, topic_prefix: str) -> Bus:
     """Topics of the test's own on the shared broker."""
-    ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
-    return Bus(kafka_bootstrap, topic_prefix)
+    settings = settings_of(kafka_bootstrap, topic_prefix)
+    ensure_topics(settings)
+    return Bus(settings)
 
 
 @pytest.fixture
-def keys(tmp_path: Path) -> tuple[Path, Path]:
-    """Files of the private and the public key."""
-    return ensure_key_pair(tmp_path / "keys")
+def keys(tmp_path: Path) -> Path:
+    """The folder of the key pairs."""
+    ensure_key_pairs(tmp_path / "keys")
+    return tmp_path / "keys"
+
+
+@pytest.fixture
+def key_ring(keys: Path) -> KeyRing:
+    """The public keys."""
+    return read_key_ring(ensure_key_pairs(keys))
+
+
+@pytest.fixture
+def operator(keys: Path) -> Operator:
+    """A person who gives orders."""
+    return Operator("erin", load_private_key(private_key_file(keys, APPROVE)))
 
 
 class ControllerProcess:
     """The process of the fuse controller."""
 
     def __init__(self, environment: dict[str, str], log: Path) -> None:
-        self._environment, self._log = environment, log
+        self.environment, self._log = {**os.environ, **environment}, log
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start the process and wait until it evaluates."""
-        seen = self._log_text().count("evaluating")
+        seen = self.log_text().count("evaluating")
         with self._log.open("ab") as log:
             command = [sys.executable, "-m", "sparkfuse_native_analytics.fuse_controller"]
-            self.process = subprocess.Popen(command, env={**os.environ, **self._environment}, stderr=log, stdout=log)
-        wait_for(lambda: self._log_text().count("evaluating") > seen, 240, "the fuse controller in its log")
+            self.process = subprocess.Popen(command, env=self.environment, stderr=log, stdout=log)
+        wait_for(lambda: self.log_text().count("evaluating") > seen, 240, "the fuse controller in its log")
 
     def kill(self) -> None:
         """Send SIGKILL."""
@@ -111,24 +141,30 @@ class ControllerProcess:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(60)
 
-    def _log_text(self) -> str:
+    def log_text(self) -> str:
+        """Return what the process has logged."""
         return self._log.read_text() if self._log.exists() else ""
 
 
 @pytest.fixture
-def make_process(tmp_path: Path, bus: Bus, keys: tuple[Path, Path], alertmanager_url: str) -> Iterator:
-    """Return a function that starts a controller in a mode; all are stopped after the test."""
+def make_process(tmp_path: Path, bus: Bus, keys: Path, alertmanager_url: str) -> Iterator:
+    """Return a function that starts a controller in a mode, which needs no probes; all are stopped after the test."""
     processes: list[ControllerProcess] = []
+    configuration = tmp_path / "sparkfuse.yaml"
+    configuration.write_text("fuse: {arming: {probes: 0}}")
 
-    def make(mode: str) -> ControllerProcess:
+    def make(mode: str, name: str = "first") -> ControllerProcess:
         environment = {
-            "SPARKFUSE_KAFKA_BOOTSTRAP": bus.bootstrap,
+            "SPARKFUSE_KAFKA_BOOTSTRAP": bus.settings.kafka_bootstrap,
             "SPARKFUSE_TOPIC_PREFIX": bus.prefix,
             "SPARKFUSE_ALERTMANAGER_URLS": alertmanager_url,
+            "SPARKFUSE_CONFIG": str(configuration),
             "SPARKFUSE_FUSE_MODE": mode,
-            "SPARKFUSE_SIGNING_KEY": str(keys[0]),
+            "SPARKFUSE_SIGNING_KEY": str(private_key_file(keys, ACT)),
+            "SPARKFUSE_APPROVE_KEY": str(private_key_file(keys, APPROVE)),
+            "SPARKFUSE_PUBLIC_KEYS": ensure_key_pairs(keys),
         }
-        processes.append(ControllerProcess(environment, tmp_path / f"controller-{mode}.log"))
+        processes.append(ControllerProcess(environment, tmp_path / f"controller-{name}.log"))
         processes[-1].start()
         return processes[-1]
 

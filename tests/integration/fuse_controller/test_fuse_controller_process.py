@@ -1,4 +1,4 @@
-"""The fuse controller with a real broker and Alertmanager: reads rows and findings, writes signals and actions."""
+"""The fuse controller with a real broker and Alertmanager: reads rows and findings, writes signals and its audit log."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sparkfuse_contracts.generated.action_pb2 import Action
+from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
-from sparkfuse_contracts.generated.signal_pb2 import SignedSignal
+from sparkfuse_contracts.generated.signal_pb2 import Signal
+from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
 from sparkfuse_contracts.wire import from_json, to_json
-from sparkfuse_native_analytics.fuse_controller.keys import key_id, load_public_key
+from sparkfuse_native_analytics.fuse_controller.audit_chain import chain_errors
 from sparkfuse_native_analytics.fuse_controller.signing import verify
-from tests.unit.fuse_controller.scene import finding, live_row
+from sparkfuse_native_analytics.fuse_operator import orders
+from tests.unit.fuse_controller.scene import RULE, finding, healthy_row, live_row
 from tests.waiting import wait_for
 
-WAIT_SECONDS = 90
+WAIT_SECONDS = 120
+HOUR_MS = 3_600_000
 
 
 def now_ms():
@@ -34,26 +37,30 @@ def runaway(bus, app_id, completeness=1.0):
     bus.put("findings", (f"finding-{app_id}", to_json(finding(app_id, now_ms=now, completeness=completeness))))
 
 
-def outcomes(bus, app_id):
-    actions = [from_json(Action, message.value()) for message in bus.all_of("actions")]
-    return [action.outcome for action in sorted(actions, key=lambda action: action.at_ms) if action.app_id == app_id]
+def records(bus):
+    """Return the audit log in order."""
+    found = [from_json(AuditRecord, message.value()) for message in bus.all_of("audit")]
+    return sorted(found, key=lambda record: record.sequence)
 
 
-def wait_for_outcomes(bus, app_id, expected):
-    wait_for(lambda: outcomes(bus, app_id) == expected, WAIT_SECONDS, f"{expected} for {app_id}")
+def steps(bus, app_id):
+    """Return the steps about an application, in order; a held step with its gate."""
+    return [f"{each.step} {each.gate}".strip() for each in records(bus) if each.app_id == app_id]
 
 
-def silence(url, finding_id):
-    """Create a silenced alert of the finding."""
+def wait_for_steps(bus, app_id, expected):
+    wait_for(lambda: steps(bus, app_id) == expected, WAIT_SECONDS, f"{expected} for {app_id}")
+
+
+def silence(url, **labels):
+    """Silence alerts with these labels; no alert exists."""
     now = datetime.now(UTC)
-    matcher = {"name": "finding_id", "value": finding_id, "isRegex": False, "isEqual": True}
-    bounds = {"startsAt": now.isoformat(), "endsAt": (now + timedelta(hours=1)).isoformat()}
-    post(f"{url}/api/v2/silences", {"matchers": [matcher], **bounds, "createdBy": "test", "comment": "known"})
-    post(f"{url}/api/v2/alerts", [{"labels": {"alertname": "SparkfuseX", "finding_id": finding_id}, **bounds}])
-
-
-def post(url, content):
-    request = urllib.request.Request(url, json.dumps(content).encode(), {"Content-Type": "application/json"})
+    matchers = [{"name": name, "value": value, "isRegex": False, "isEqual": True} for name, value in labels.items()]
+    content = {"matchers": matchers, "startsAt": now.isoformat(), "endsAt": (now + timedelta(hours=1)).isoformat(),
+               "createdBy": "test", "comment": "known"}  # fmt: skip
+    request = urllib.request.Request(
+        f"{url}/api/v2/silences", json.dumps(content).encode(), {"Content-Type": "application/json"}
+    )
     with urllib.request.urlopen(request, timeout=10) as reply:
         assert reply.status == 200
 
@@ -63,45 +70,134 @@ def dead_letter_topics(bus):
     return {from_json(DeadLetter, each.value()).topic for each in bus.all_of("dead-letters")}
 
 
-@pytest.mark.timeout(600)
-def test_runaway_gets_one_signed_signal_despite_a_kill(bus, make_process, keys, alertmanager_url):
-    """In mode act, a runaway gets one signal that the public key verifies; a restart after a kill sends no second one.
+def arm(bus, operator):
+    """Arm the rule, as `sparkfuse fuse arm` does."""
+    until_ms = now_ms() + HOUR_MS
+    return orders.give(
+        bus.settings, operator, orders.arm(orders.Selection(rule=RULE), "cancel_stage", "test", until_ms)
+    )
 
-    Incomplete evidence and a silenced alert prevent the signal; invalid records become dead letters.
+
+@pytest.mark.timeout(900)
+def test_runaway_gets_one_signed_signal_despite_a_kill(bus, make_process, key_ring, operator, alertmanager_url):
+    """An armed rule sends one signal that the public key verifies; a restart after a kill sends no second one.
+
+    Incomplete evidence, a silence without an alert, and a hold prevent the signal; invalid records become dead letters.
     """
-    silence(alertmanager_url, "finding-app-silenced")
+    silence(alertmanager_url, job_key="quiet", rule=RULE)
+    arm(bus, operator)
     process = make_process("act")
     bus.put("live", ("junk", b"\xff\xffjunk"))
     bus.put("findings", ("junk", b"{not json"))
+    bus.put("receipts", ("app-runaway", b'{"at_ms": ' + b"9" * 5000 + b"}"), ("x", b"[]"))
     runaway(bus, "app-runaway")
-    wait_for_outcomes(bus, "app-runaway", ["would_act", "sent"])
-    both = {f"{bus.prefix}.live", f"{bus.prefix}.findings"}
-    wait_for(lambda: dead_letter_topics(bus) == both, WAIT_SECONDS, "the dead letters")
+    wait_for_steps(bus, "app-runaway", ["sent"])
+    broken = {f"{bus.prefix}.{topic}" for topic in ("live", "findings", "receipts")}
+    wait_for(lambda: dead_letter_topics(bus) == broken, WAIT_SECONDS, "the dead letters")
     process.kill()
     process.start()
     runaway(bus, "app-runaway")
     runaway(bus, "app-incomplete", completeness=0.9)
-    wait_for_outcomes(bus, "app-incomplete", ["held"])
-    runaway(bus, "app-silenced")
-    wait_for_outcomes(bus, "app-silenced", ["held"])
+    wait_for_steps(bus, "app-incomplete", ["held completeness"])
+    now = now_ms()
+    bus.put("live", ("app-quiet", live_row("app-quiet", now_ms=now, seq=now).SerializeToString()))
+    bus.put("findings", ("finding-app-quiet", to_json(finding("app-quiet", now_ms=now, job_key="quiet"))))
+    wait_for_steps(bus, "app-quiet", ["held silence"])
+    orders.give(bus.settings, operator, orders.hold(orders.Selection(app="app-h*"), "release night", now + HOUR_MS))
+    runaway(bus, "app-held")
+    wait_for_steps(bus, "app-held", ["held hold"])
 
     (message,) = bus.all_of("signals")
-    public = load_public_key(keys[1])
-    signal = verify(from_json(SignedSignal, message.value()), {key_id(public): public})
+    signal = verify(from_json(SignedMessage, message.value()), Signal, "signals", "act", key_ring, now_ms())
     assert message.key() == b"app-runaway"
     assert (signal.app_id, signal.stage_id, signal.action) == ("app-runaway", 3, "cancel_stage")
-    assert outcomes(bus, "app-runaway") == ["would_act", "sent"]
-    assert dead_letter_topics(bus) == both
+    (sent,) = [record for record in records(bus) if record.step == "sent"]
+    assert (signal.generation, signal.epoch) == (sent.sequence, 1)
+    assert [record.epoch for record in records(bus) if record.step == "started"] == [1, 2]
+    assert list(chain_errors(message.value() for message in bus.all_of("audit"))) == []
     assert process.stop() == 0
 
 
-def test_shadow_mode_records_but_sends_nothing(bus, make_process):
-    """In shadow mode the audit log has the action, and no signal is sent."""
-    process = make_process("shadow")
+@pytest.mark.timeout(600)
+def test_second_controller_fences_the_first(bus, make_process, operator):
+    """The first controller ends with code 4 at its next step and sends nothing more; the second one acts."""
+    arm(bus, operator)
+    first = make_process("act")
+    second = make_process("act", "second")
     runaway(bus, "app-runaway")
-    wait_for_outcomes(bus, "app-runaway", ["would_act"])
+    wait_for(lambda: first.process.poll() is not None, WAIT_SECONDS, "the end of the first controller")
+    wait_for_steps(bus, "app-runaway", ["sent"])
 
-    assert bus.all_of("signals") == []
+    assert first.process.returncode == 4
+    assert "has taken over" in first.log_text()
+    (sent,) = [record for record in records(bus) if record.step == "sent"]
+    assert sent.epoch == 2
+    assert len(bus.all_of("signals")) == 1
+    assert second.stop() == 0
+
+
+@pytest.mark.timeout(600)
+def test_shadow_mode_asks_the_hook(bus, make_process, key_ring):
+    """In shadow mode the signals are probes: for a finding, and for a healthy stage as control sample."""
+    process = make_process("shadow")
+    now = now_ms()
+    runaway(bus, "app-runaway")
+    bus.put("live", ("app-healthy", healthy_row("app-healthy", now_ms=now, seq=now).SerializeToString()))
+    wait_for_steps(bus, "app-runaway", ["would_act"])
+    wait_for_steps(bus, "app-healthy", ["probed"])
+
+    messages = [from_json(SignedMessage, message.value()) for message in bus.all_of("signals")]
+    signals = [verify(message, Signal, "signals", "act", key_ring, now) for message in messages]
+    assert {(signal.app_id, signal.probe) for signal in signals} == {("app-runaway", True), ("app-healthy", True)}
+    assert process.stop() == 0
+
+
+@pytest.mark.timeout(600)
+def test_deleted_configuration_disarms(bus, make_process, operator, tmp_path):
+    """If sparkfuse.yaml is deleted, an armed rule stops nothing, and the audit log has the reason."""
+    arm(bus, operator)
+    process = make_process("act")
+    (tmp_path / "sparkfuse.yaml").unlink()
+    wait_for(lambda: any(record.step == "policy_invalid" for record in records(bus)), WAIT_SECONDS, "the record")
+    runaway(bus, "app-runaway")
+    wait_for_steps(bus, "app-runaway", ["would_act"])
+
+    assert process.stop() == 0
+
+
+@pytest.mark.timeout(600)
+def test_operator_commands_hold_explain_and_verify(bus, make_process, keys, operator):
+    """`sparkfuse fuse` holds, explains, lists and verifies; a release ends the hold."""
+    arm(bus, operator)
+    process = make_process("act")
+
+    def fuse(*arguments, code=0, **changes):
+        done = subprocess.run(
+            [sys.executable, "-m", "sparkfuse.main", "fuse", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**process.environment, **changes},
+            timeout=120,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    assert "hold stop-everything: in force" in fuse("stop-everything", "--reason", "drill", "--actor", "dana")
+    runaway(bus, "app-runaway")
+    wait_for_steps(bus, "app-runaway", ["held hold"])
+    assert "held by dana: drill" in fuse("why", "app-runaway")
+    status = json.loads(fuse("status", "--json"))
+    assert {(each["kind"], each["actor"]) for each in status["controls"]} == {("hold", "dana"), ("arm", operator.name)}
+    assert status["steps_of_last_hour"] == {"held": 1, "started": 1}
+    assert "no hold 'nothing' is in force" in fuse("release", "nothing", "--reason", "x", code=2)
+    assert "released" in fuse("release", "stop-everything", "--reason", "drill is over")
+    runaway(bus, "app-runaway")
+    wait_for_steps(bus, "app-runaway", ["held hold", "sent"])
+    assert "3 records, the chain is intact" in fuse("audit", "--verify")
+    assert "0 of 300 healthy runs were probed" in fuse(
+        "arm", "--rule", RULE, "--action", "cancel_stage", "--reason", "x", code=2, SPARKFUSE_CONFIG=""
+    ).replace("\n", " ")
     assert process.stop() == 0
 
 
@@ -110,7 +206,8 @@ def test_shadow_mode_records_but_sends_nothing(bus, make_process):
     [
         ({"SPARKFUSE_FUSE_MODE": "active"}, 2, "SPARKFUSE_FUSE_MODE='active' is invalid"),
         ({"SPARKFUSE_FUSE_MODE": "act"}, 2, "SPARKFUSE_SIGNING_KEY names no private key"),
-        ({"SPARKFUSE_KAFKA_BOOTSTRAP": "127.0.0.1:1"}, 3, "no Kafka broker answers at 127.0.0.1:1"),
+        ({"SPARKFUSE_PUBLIC_KEYS": "act:key.pem"}, 2, "must be purpose:YYYY-MM-DD:key"),
+        ({"SPARKFUSE_KAFKA_BOOTSTRAP": "127.0.0.1:1"}, 3, "127.0.0.1:1"),
     ],
 )
 def test_invalid_start_prints_one_sentence(environment, code, message, tmp_path, monkeypatch):

@@ -164,7 +164,7 @@ def test_stopped_counts_only_matching_needs_in_time(client: Client, tmp_path: Pa
     spill = CATALOG["stage_spill"]
 
     def stopped(after_ms: int, need: str) -> int | None:
-        rule = dataclasses.replace(spill, fuse=FusePolicy("cancel_stage", after_ms, (need,)))
+        rule = dataclasses.replace(spill, fuse=FusePolicy(("cancel_stage",), after_ms, (need,)))
         (found,) = backtest(client, [rule], 0, FOREVER).rules
         assert (found.action, found.total().warning) == ("cancel_stage", 1)
         return found.total().stopped

@@ -125,9 +125,11 @@ def test_queries_return_the_examples(filled: Client) -> None:
     assert len({finding.finding_id for finding in findings}) == len(findings) > 0
     assert any(run.evidence for finding in findings for run in finding.runs)
     assert {finding.state for finding in queries.findings(filled, state="firing")} == {"firing"}
-    actions = queries.actions(filled)
-    assert any(action.observed for action in actions)
-    assert all(action.app_id == actions[0].app_id for action in queries.actions(filled, app_id=actions[0].app_id))
+    steps = queries.fuse_steps(filled)
+    assert any(step.observed for step in steps)
+    assert {step.actor for step in steps} >= {"controller", "hook"}
+    app_id = next(step.app_id for step in steps if step.app_id)
+    assert {step.app_id for step in queries.fuse_steps(filled, app_id=app_id)} == {app_id}
     assert any(baseline.samples for baseline in queries.baselines(filled))
 
 

@@ -78,7 +78,20 @@ def test_version_is_printed() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["up", "demo", "runs", "run", "findings", "actions", "trace", "ship", "backfill", "compare", "rules test"],
+    [
+        "up",
+        "demo",
+        "runs",
+        "run",
+        "findings",
+        "trace",
+        "ship",
+        "backfill",
+        "compare",
+        "rules test",
+        "fuse hold",
+        "fuse why",
+    ],
 )
 def test_help_lists_the_exit_codes(command: str) -> None:
     """The help of each command lists its exit codes."""

@@ -96,10 +96,10 @@ def test_topics_have_prefix_keys_and_arrival_time() -> None:
     """A topic's name follows the prefix, keys are fields of the message, and facts and live use the arrival time."""
     assert topic_name("dead-letters", "test") == "test.dead-letters"
     for topic in topics().values():
-        keyed = "Signal" if topic.name == "signals" else topic.message
+        keyed = {"signals": "Signal", "controls": "Control", "approvals": "Approval"}.get(topic.name, topic.message)
         assert set(topic.key) <= set(message_class(keyed).DESCRIPTOR.fields_by_name)
     arrival = {name for name, topic in topics().items() if "message.timestamp.type" in topic.config}
-    assert arrival == {"facts", "live"}
+    assert arrival == {"facts", "live", "signals", "controls", "approvals", "audit", "receipts"}
 
 
 def test_views_have_types_units_and_tags() -> None:

@@ -28,6 +28,8 @@ def test_defaults_are_the_addresses_of_the_local_stack(tmp_path, monkeypatch) ->
         checkpoint_ms=5000,
         flink_libs=Path("build/flink-libs"),
         signing_key_file=None,
+        approve_key_file=None,
+        public_keys="",
         fuse_mode="shadow",
         dashboard_url="http://127.0.0.1:3000",
         runbook_url="https://docs.sparkfuse.example",

@@ -11,10 +11,10 @@ from google.protobuf.type_pb2 import SYNTAX_PROTO3, Enum
 from google.protobuf.wrappers_pb2 import FloatValue
 
 from sparkfuse_contracts.examples import MODULES, examples
-from sparkfuse_contracts.generated.action_pb2 import Action
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.generated.finding_pb2 import Finding
+from sparkfuse_contracts.generated.receipt_pb2 import Receipt
 from sparkfuse_contracts.generated.signal_pb2 import Signal
 from sparkfuse_contracts.wire import RecordError, from_json, record_key, to_json
 
@@ -63,7 +63,7 @@ def test_unsupported_field_types_are_rejected(message) -> None:
 
 def test_unknown_fields_are_ignored() -> None:
     """A field of a newer version is not an error."""
-    assert from_json(Action, b'{"action_id": "a", "of_tomorrow": [1]}') == Action(action_id="a")
+    assert from_json(Receipt, b'{"receipt_id": "a", "of_tomorrow": [1]}') == Receipt(receipt_id="a")
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def test_unknown_fields_are_ignored() -> None:
 def test_invalid_content_raises_record_error(content) -> None:
     """Content that is not the message raises RecordError and no other error."""
     with pytest.raises(RecordError) as refused:
-        from_json(Action, content)
+        from_json(Receipt, content)
 
-    assert str(refused.value).startswith("not a Action in JSON: ")
+    assert str(refused.value).startswith("not a Receipt in JSON: ")
     assert len(str(refused.value)) < 350
 
 

@@ -6,7 +6,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_native_analytics.fuse_controller.safeguards import BigPicture, Budget, Hold
 from sparkfuse_native_analytics.fuse_controller.silences import Matcher, Silence
 from sparkfuse_rules.policies import policy_hash, policy_line
-from tests.unit.fuse_controller.scene import NOW_MS, RULE, START_MS, answer, finding, live_row
+from tests.unit.fuse_controller.scene import NOW_MS, RULE, START_MS, finding, live_row
 
 
 def test_runaway_stage_gets_one_signal(world, make_controller, show):

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from sparkfuse_contracts.generated.action_pb2 import Action
+from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
+from sparkfuse_native_analytics.fuse_controller.act_registry import Act, ActRegistry
+from sparkfuse_native_analytics.fuse_controller.audit_chain import ChainTip, chain_errors
 from sparkfuse_native_analytics.fuse_controller.fuse import Fuse, State, Times, advance, blow, ready
-from sparkfuse_native_analytics.fuse_controller.fuse_registry import FuseRegistry
-from sparkfuse_native_analytics.fuse_controller.rule_match import Run
+from sparkfuse_native_analytics.fuse_controller.ladder import next_action
 from sparkfuse_native_analytics.fuse_controller.safeguards import HOUR_MS, Budget
+from sparkfuse_native_analytics.fuse_controller.scope import Run
 
+RUN = Run("prod", "app-1", 0, 5)
 TIMES = Times(cool_down_ms=100, quiet_ms=50)
 CLOSED, OPEN, HALF_OPEN = State.CLOSED, State.OPEN, State.HALF_OPEN
 
@@ -77,11 +80,10 @@ TestFuseMachine = FuseMachine.TestCase
 TestFuseMachine.settings = settings(max_examples=50, stateful_step_count=30, deadline=None)
 
 
-def act(number, at_ms, job="orders", tenant="", mode="act", outcome="would_act", app="app-1", generation=0):
-    return Action(
-        action_id=f"action-{number}", actor="controller", cluster="prod", app_id=app, app_attempt=0, app_start_ms=5,
-        rule="stage_runaway_spill", mode=mode, outcome=outcome, at_ms=at_ms,
-        observed={"job_key": job, "tenant": tenant, "generation": str(generation)},
+def act(number, at_ms, job="orders", tenant="", mode="act", step="sent", app="app-1", team="", rule_id="spill"):
+    return AuditRecord(
+        sequence=number, step=step, actor="controller", cluster="prod", app_id=app, app_attempt=0, app_start_ms=5,
+        rule=rule_id, mode=mode, at_ms=at_ms, job_key=job, tenant=tenant, team=team, signal_id=f"signal-{number}",
     )  # fmt: skip
 
 
@@ -91,29 +93,104 @@ def act(number, at_ms, job="orders", tenant="", mode="act", outcome="would_act",
         pytest.param([], None, id="nothing spent"),
         pytest.param([act(1, 0), act(2, 0)], "job_per_hour", id="job"),
         pytest.param([act(1, 0, job="a"), act(2, 0, job="b"), act(3, 0, job="c")], "tenant_per_hour", id="tenant"),
-        pytest.param([act(n, 0, job=f"j{n}", tenant=f"t{n}") for n in range(4)], "global_per_hour", id="global"),
+        pytest.param(
+            [act(n, 0, job=f"j{n}", tenant=f"t{n}", team="data") for n in range(3)], "team_per_hour", id="team"
+        ),
+        pytest.param([act(n, 0, job=f"j{n}", tenant=f"t{n}") for n in range(5)], "rule_per_hour", id="rule"),
+        pytest.param(
+            [act(n, 0, job=f"j{n}", tenant=f"t{n}", rule_id=f"r{n}") for n in range(6)], "global_per_hour", id="global"
+        ),
         pytest.param([act(1, 0), act(1, 0)], None, id="the same act read twice"),
         pytest.param([act(1, 0, mode="shadow"), act(2, 0, mode="shadow")], None, id="acts of shadow mode"),
-        pytest.param([act(1, 0, outcome="held"), act(2, 0, outcome="sent")], None, id="other outcomes"),
+        pytest.param([act(1, 0, step="held"), act(2, 0, step="probed")], None, id="other steps"),
         pytest.param([act(1, -HOUR_MS), act(2, -HOUR_MS)], None, id="more than an hour ago"),
     ],
 )
 def test_budgets_cover_last_hour(acts, expected):
-    """Acts count per job, per tenant and in total; reading the audit log again counts each act once."""
-    fuses = FuseRegistry()
+    """Acts are counted by job, tenant, team and rule and in total; reading the audit log again counts each act once."""
+    registry = ActRegistry()
     for each in acts:
-        fuses.record(each)
-    spent = fuses.over_budget("orders", "", False, 1, Budget(job_per_hour=2, tenant_per_hour=3, global_per_hour=4))
+        registry.record(each)
+    planned = Act("", 1, "act", "", RUN, "spill", "orders", "", "data")
+    limits = Budget(job_per_hour=2, tenant_per_hour=3, team_per_hour=3, rule_per_hour=5, global_per_hour=6)
+    spent = registry.over_budget(planned, 1, limits)
 
     assert spent is None if expected is None else expected in spent
 
 
-def test_restart_restores_open_fuse_and_generation():
+def test_restart_restores_open_fuse():
     """State is rebuilt from the audit log, so a restarted controller does not act twice."""
-    fuses = FuseRegistry()
-    fuses.record(act(1, 1_000, generation=70_000))
-    run = Run("prod", "app-1", 0, 5)
+    registry = ActRegistry()
+    registry.record(act(1, 1_000))
 
-    assert fuses.advance(run, "stage_runaway_spill", True, 1_050, TIMES).state is OPEN
-    assert fuses.next_generation("app-1", 2_000) == 70_001
-    assert fuses.next_generation("app-2", 2_000) == 2_000
+    assert registry.advance(RUN, "spill", True, 1_050, TIMES).state is OPEN
+
+
+def acts_of(*outcomes):
+    return [Act(f"s-{n}", n, "act", action, RUN, "spill", "", "", "", (3, 0), outcome)
+            for n, (action, outcome) in enumerate(outcomes)]  # fmt: skip
+
+
+ALL = ("warn", "kill_task", "cancel_query", "cancel_stage", "cancel_jobs", "stop_application")
+
+
+@pytest.mark.parametrize(
+    ("actions", "acts", "expected"),
+    [
+        pytest.param(ALL, [], "warn", id="the narrowest first"),
+        pytest.param(ALL, [("warn", "")], None, id="not verified yet"),
+        pytest.param(ALL, [("warn", "unfreed")], "kill_task", id="wider after unfreed"),
+        pytest.param(ALL, [("kill_task", "ended")], "kill_task", id="the same after ended"),
+        pytest.param(ALL, [("kill_task", "refused")], "kill_task", id="the same after refused"),
+        pytest.param(ALL, [("cancel_query", "unknown")], "cancel_query", id="never wider after unknown"),
+        pytest.param(("warn", "cancel_stage"), [("kill_task", "unfreed")], "cancel_stage", id="the task has gone"),
+        pytest.param(("warn", "cancel_stage"), [("cancel_stage", "unfreed")], None, id="nothing wider is allowed"),
+        pytest.param((), [], None, id="no target"),
+    ],
+)
+def test_ladder_advances_on_verified_outcomes(actions, acts, expected):
+    """The next action is wider only if the last one was verified to have freed too little."""
+    assert next_action(actions, acts_of(*acts)) == expected
+
+
+@given(st.permutations(ALL), st.lists(st.sampled_from(["ended", "unfreed", "refused", "unknown", ""]), max_size=8))
+def test_ladder_never_exceeds_the_policy(order, outcomes):
+    """Whatever the outcomes are, the action is one of the policy and at most one step wider than the last."""
+    allowed = sorted(order[:3], key=ALL.index)
+    taken: list[Act] = []
+    for number, outcome in enumerate(outcomes):
+        action = next_action(allowed, taken)
+        if action is None:
+            break
+        assert action in allowed
+        if taken:
+            assert allowed.index(action) - allowed.index(taken[-1].action) in (0, 1)
+        taken.append(Act(f"s-{number}", number, "act", action, RUN, "spill", "", "", "", None, outcome))
+
+
+def chain(*steps):
+    tip, contents = ChainTip(), []
+    for step in steps:
+        content, tip = tip.append(AuditRecord(step=step, at_ms=1), epoch=1)
+        contents.append(content)
+    return contents
+
+
+def test_audit_chain_is_valid():
+    """Records that were appended one after the other form a chain, also from the middle."""
+    assert list(chain_errors(chain("a", "b", "c"))) == []
+    assert list(chain_errors(chain("a", "b", "c")[1:])) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param(lambda c: [c[0], c[2]], "record 3 follows record 1", id="a record is missing"),
+        pytest.param(lambda c: [c[0], c[1].replace(b'"b"', b'"x"'), c[2]], "another hash", id="a record was changed"),
+        pytest.param(lambda c: [c[1], c[0]], "record 1 follows record 2", id="the order was changed"),
+        pytest.param(lambda c: [c[0], b"[]", c[1]], "not a AuditRecord", id="not a record"),
+    ],
+)
+def test_broken_audit_chain_is_reported(change, message):
+    """A missing, changed or invalid record is reported with its place."""
+    assert any(message in error for error in chain_errors(change(chain("a", "b", "c"))))

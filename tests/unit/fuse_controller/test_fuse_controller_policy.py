@@ -7,15 +7,23 @@ import pytest
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.fuse_controller.controller_policy import PolicyReloader
 from sparkfuse_native_analytics.fuse_controller.fuse import Times
-from sparkfuse_native_analytics.fuse_controller.safeguards import BigPicture, Budget, Hold, Safeguards, read_safeguards
+from sparkfuse_native_analytics.fuse_controller.safeguards import (
+    Arming,
+    BigPicture,
+    Budget,
+    Hold,
+    Safeguards,
+    read_safeguards,
+)
 from sparkfuse_rules.errors import RuleError
 
 WHOLE = """
 fuse:
-  budget: {job_per_hour: 1, tenant_per_hour: 2, global_per_hour: 3}
+  budget: {job_per_hour: 1, tenant_per_hour: 2, global_per_hour: 3, team_per_hour: 4, rule_per_hour: 5}
   cool_down: 5m
   quiet: 30s
   big_picture: {share: 0.2, applications: 5}
+  arming: {probes: 50}
 holds:
   - {reason: release, rule: stage_*, job: "nightly_*", app: app-1, until: 2026-11-30}
   - {reason: for ever}
@@ -38,9 +46,10 @@ def test_safeguards_are_read(written):
     safeguards = read_safeguards(written(WHOLE))
 
     assert safeguards == Safeguards(
-        Budget(1, 2, 3),
+        Budget(1, 2, 4, 5, 3),
         Times(300_000, 30_000),
         BigPicture(0.2, 5),
+        Arming(50),
         (
             Hold("release", "stage_*", "nightly_*", "app-1", 1796083199999),
             Hold("for ever"),
@@ -63,6 +72,7 @@ def test_defaults_apply_without_a_file():
         ("fuse: {budget: {job_per_hour: -1}}", ["whole number"]),
         ("fuse: {cool_down: 5}", ["duration"]),
         ("fuse: {big_picture: {share: 2}}", ["at most 1"]),
+        ("fuse: {arming: {probes: many}}", ["fuse.arming.probes"]),
         ("holds: {a: 1}", ["must be a list"]),
         ("holds: [{job: x}]", ["holds[0].reason"]),
         ("holds: [{reason: x, jobs: y}]", ["'job'"]),
@@ -96,16 +106,36 @@ def test_mode_of_rule_overrides_default(written):
     assert file.policy.watched() == []
 
 
-def test_changed_file_is_reloaded_and_invalid_file_ignored(written):
-    """A new hold takes effect at once; an invalid file leaves the old policy in force."""
+def test_changed_file_is_reloaded(written):
+    """A new hold takes effect at once."""
     path = written("holds: []")
     file = PolicyReloader(settings_of(path))
 
     assert file.reload() is None
     written("holds: [{reason: release night}]")
     assert file.reload().safeguards.holds == (Hold("release night"),)
-    written("holds: [{reasons: typing error!}]")
-    assert file.reload() is None
-    assert file.policy.safeguards.holds == (Hold("release night"),)
     os.utime(path)
+    assert file.reload().safeguards.holds == (Hold("release night"),)
     assert file.reload() is None
+
+
+@pytest.mark.parametrize("fault", ["typing error", "deleted"])
+def test_broken_file_puts_every_rule_in_shadow_mode(written, tmp_path, fault):
+    """After a typing error in a hold, or without the file, no rule is armed, until the file is valid again."""
+    key = tmp_path / "key.pem"
+    key.touch()
+    path = written("holds: [{reason: release night}]")
+    environment = {
+        "SPARKFUSE_CONFIG": str(path), "SPARKFUSE_FUSE_MODE": "act", "SPARKFUSE_SIGNING_KEY": str(key),
+    }  # fmt: skip
+    file = PolicyReloader(Settings.from_environment(environment))
+    rule = file.policy.rules["stage_runaway_spill"].otherwise.rule
+    assert file.policy.mode(rule) == "act"
+    path.unlink() if fault == "deleted" else written("holds: [{reasons: typing error!}]")
+    broken = file.reload()
+
+    assert broken.mode(rule) == "shadow"
+    assert broken.safeguards.holds == (Hold("release night"),)
+    assert ("cannot be read" if fault == "deleted" else "'reason'") in broken.error
+    written("holds: [{reason: release night}, {reason: more}]")
+    assert file.reload().mode(rule) == "act"

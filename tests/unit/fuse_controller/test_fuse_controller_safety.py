@@ -35,35 +35,37 @@ def put(world, controller, control: Control) -> str | None:
     return controller.controls.put(control.control_id, world.keys.control(control), world.time_ms)
 
 
-def forbidden(gate, world, controller, show):
-    """Set up a case in which only ``gate`` prevents the act, and return the messages to show."""
-    if gate == "caught_up":
-        world.state = Health("partition 0 of controls is not read to its end", 0)
-    elif gate == "clock":
-        world.state = Health("", 10_001)
-    elif gate == "finding":
-        return [live_row(), finding(now_ms=NOW_MS + 10_001)]
-    elif gate == "view":
-        return [live_row(now_ms=NOW_MS + 10_001), finding()]
-    elif gate == "completeness":
-        return [live_row(), finding(completeness=0.98)]
-    elif gate == "severity":
-        return [live_row(), finding(severity="warning")]
-    elif gate == "fuse":
-        show(controller, live_row(), finding())
-        controller.evaluate(world)
-        world.signals.clear()
-        (act,) = controller.audit.acts.unverified()
-        controller.read_receipt(Receipt(signal_id=act.signal_id, app_id="app-1", outcome="expired"))
-    elif gate == "hold":
-        assert put(world, controller, hold()) is None
-    elif gate == "silence":
-        world.active_silences.append(Silence("s-1", "", (EVERYTHING,)))
-    elif gate == "big_picture":
-        return [m for n in range(3) for m in (live_row(f"app-{n}"), finding(f"app-{n}", job_key=f"job-{n}"))]
-    elif gate == "budget":
-        return [m for n in range(2) for m in (live_row(f"app-{n}", cluster=f"c{n}"), finding(f"app-{n}", cluster=f"c{n}"))]
-    return [live_row(), finding()]
+RUNAWAY = (live_row(), finding())
+# For each gate the messages of a case in which only this gate prevents the act.
+FORBIDDEN = {
+    "finding": (live_row(), finding(now_ms=NOW_MS + 10_001)),
+    "view": (live_row(now_ms=NOW_MS + 10_001), finding()),
+    "completeness": (live_row(), finding(completeness=0.98)),
+    "severity": (live_row(), finding(severity="warning")),
+    "big_picture": [m for n in range(3) for m in (live_row(f"app-{n}"), finding(f"app-{n}", job_key=f"job-{n}"))],
+    "budget": [
+        message
+        for n in range(2)
+        for message in (live_row(f"app-{n}", cluster=f"c{n}"), finding(f"app-{n}", cluster=f"c{n}"))
+    ],
+}
+
+
+def act_before(world, controller, show):
+    """Let the controller act once, and let the hook report that the signal came too late."""
+    show(controller, *RUNAWAY)
+    controller.evaluate(world)
+    controller.read_receipt(answer(world.signals.pop(), "expired"))
+
+
+# For each gate what else the case needs.
+PREPARE = {
+    "caught_up": lambda world, *_: setattr(world, "state", Health("a partition is not read to its end", 0)),
+    "clock": lambda world, *_: setattr(world, "state", Health("", 10_001)),
+    "fuse": act_before,
+    "hold": lambda world, controller, _: put(world, controller, hold()),
+    "silence": lambda world, *_: world.active_silences.append(Silence("s-1", "", (EVERYTHING,))),
+}
 
 
 @pytest.mark.parametrize("gate", GATES)
@@ -72,7 +74,8 @@ def test_each_gate_prevents_an_act(world, make_controller, show, gate, removed):
     """In each case one gate prevents the act; without this gate the act takes place."""
     budget = Budget(job_per_hour=1 if gate == "budget" else 9)
     controller = make_controller("act", without_gate=gate if removed else "", budget=budget)
-    show(controller, *forbidden(gate, world, controller, show))
+    PREPARE.get(gate, lambda *_: None)(world, controller, show)
+    show(controller, *FORBIDDEN.get(gate, RUNAWAY))
     controller.evaluate(world)
     expected = {"budget": 1}.get(gate, 0)
 

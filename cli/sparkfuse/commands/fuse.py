@@ -1,0 +1,379 @@
+"""`sparkfuse fuse`: what the fuse does and why, and the orders of operators: hold, release, arm, disarm, approve."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import getpass
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from sparkfuse.commands.history import DEFAULT_HOME, Home, moment
+from sparkfuse.commands.output import Json, print_json, print_table
+from sparkfuse.stack.errors import MISSING, USAGE, StartError
+from sparkfuse.stack.layout import addresses_of_running_stack
+from sparkfuse_contracts.settings import Settings
+
+if TYPE_CHECKING:
+    from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
+    from sparkfuse_contracts.generated.control_pb2 import Control
+    from sparkfuse_contracts.generated.receipt_pb2 import Receipt
+    from sparkfuse_native_analytics.fuse_controller.keys import KeyRing
+    from sparkfuse_native_analytics.fuse_operator.orders import Operator
+
+Answer = TypeVar("Answer")
+UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+commands = typer.Typer(help="Show what the fuse does and why; hold, arm and approve its acts.", no_args_is_help=True)
+Reason = Annotated[str, typer.Option("--reason", help="Why, in one sentence; it is in the audit log.")]
+Actor = Annotated[str, typer.Option("--actor", help="Your name in the audit log (default: the user of this shell).")]
+Key = Annotated[
+    Path | None, typer.Option("--key", help="Private key that signs orders (default: SPARKFUSE_APPROVE_KEY).")
+]
+Rule = Annotated[str, typer.Option("--rule", help="Pattern of the rule, with * and ?.")]
+Job = Annotated[str, typer.Option("--job", help="Pattern of the job key, with * and ?.")]
+App = Annotated[str, typer.Option("--app", help="Pattern of the application id, with * and ?.")]
+Cluster = Annotated[str, typer.Option("--cluster", help="Pattern of the cluster, with * and ?.")]
+For = Annotated[str, typer.Option("--for", help="How long, such as 30m, 12h or 7d.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="Most rows.")]
+
+
+@commands.command()
+def status(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
+    """Show the controller's epoch, the acts of the last hour, and all holds, armings and requests in force."""
+    from sparkfuse_native_analytics.fuse_operator import state
+
+    settings, now_ms = _settings(home), _now_ms()
+    audit = _ask(lambda: state.read_audit(settings))
+    book, in_force = _ask(lambda: state.read_controls(settings, _trusted(settings, home)))
+    recent = [record for record in audit.records if now_ms - record.at_ms < UNITS["h"]]
+    pending = audit.pending_approvals(now_ms)
+    if as_json:
+        print_json(
+            {
+                "epoch": audit.epoch,
+                "audit_records": len(audit.records),
+                "audit_errors": list(audit.errors),
+                "steps_of_last_hour": _counts(recent),
+                "controls": [_control_row(control) for control in in_force],
+                "unverified_controls": book.unverified(),
+                "approvals_requested": [{"digest": each.digest, **_record_row(each)} for each in pending],
+            }
+        )
+        return
+    typer.echo(f"Controller: epoch {audit.epoch}; audit log: {len(audit.records)} records, {_chain(audit.errors)}.")
+    steps = ", ".join(f"{count} {step}" for step, count in _counts(recent).items()) or "none"
+    typer.echo(f"Steps of the last hour: {steps}.")
+    for key, reason in book.unverified().items():
+        typer.echo(f"Everything is held: the control {key!r} cannot be verified: {reason}.")
+    _print_controls(in_force)
+    _print_pending(pending)
+
+
+@commands.command()
+def why(app_id: str, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
+    """Explain what the fuse did about an application, or why it did nothing; newest first."""
+    from sparkfuse_native_analytics.fuse_operator import state
+
+    settings = _settings(home)
+    audit = _ask(lambda: state.read_audit(settings))
+    receipts = _ask(lambda: state.read_receipts(settings, app_id))
+    steps = [_record_row(record) for record in audit.of_application(app_id)] + [_receipt_row(each) for each in receipts]
+    steps.sort(key=lambda row: str(row["at_ms"]), reverse=True)
+    if as_json:
+        print_json(steps)
+        return
+    if not steps:
+        typer.echo(f"The fuse has no record of {app_id}: no rule with a fuse has fired for it, and it was not probed.")
+        return
+    _print_steps(f"The fuse and {app_id}", steps)
+
+
+@commands.command()
+def audit(
+    home: Home = DEFAULT_HOME, limit: Limit = 50, verify: Annotated[
+        bool, typer.Option("--verify", help="Only verify the chain; exit with 1 if it is broken.")
+    ] = False, as_json: Json = False,
+) -> None:  # fmt: skip
+    """List the records of the audit log, newest first, and verify their chain."""
+    from sparkfuse_native_analytics.fuse_operator import state
+
+    log = _ask(lambda: state.read_audit(_settings(home)))
+    if verify:
+        for error in log.errors:
+            typer.echo(error)
+        typer.echo(f"{len(log.records)} records, {_chain(log.errors)}")
+        raise typer.Exit(1 if log.errors else 0)
+    rows = [_record_row(record) for record in list(log.records)[::-1][:limit]]
+    if as_json:
+        print_json(rows)
+        return
+    _print_steps(f"Audit log, {_chain(log.errors)}", rows)
+
+
+@commands.command()
+def report(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
+    """Show for each rule how the hooks answered probes, and what acts did: the record that arming needs."""
+    from sparkfuse_native_analytics.fuse_operator import state
+
+    rows = state.report(_ask(lambda: state.read_audit(_settings(home))))
+    if as_json:
+        print_json([dataclasses.asdict(row) for row in rows])
+        return
+    headings = ["rule", "policy", "healthy runs", "false", "right", "missed", "acts", "ended", "unfreed", "saved"]
+    print_table(
+        "Probes by run, and acts",
+        headings,
+        [
+            (
+                row.rule,
+                row.policy_hash[:12],
+                row.healthy_runs,
+                row.false_positives,
+                row.true_positives,
+                row.false_negatives,
+                row.acts,
+                row.ended,
+                row.unfreed,
+                None if row.median_seconds_saved is None else f"{row.median_seconds_saved:.0f} s",
+            )
+            for row in rows
+        ],
+    )
+
+
+@commands.command()
+def hold(
+    reason: Reason, rule: Rule = "", job: Job = "", app: App = "", cluster: Cluster = "", for_: For = "24h",
+    home: Home = DEFAULT_HOME, actor: Actor = "", key: Key = None,
+) -> None:  # fmt: skip
+    """Prevent the fuse from stopping what matches all patterns; running jobs obey before their next act."""
+    from sparkfuse_native_analytics.fuse_operator import orders
+
+    if not (rule or job or app or cluster):
+        raise StartError("name at least one of --rule, --job, --app and --cluster, or use stop-everything", USAGE)
+    _give(orders.hold(orders.Selection(cluster, rule, job, app), reason, _until(for_)), home, actor, key)
+
+
+@commands.command("stop-everything")
+def stop_everything(
+    reason: Reason, for_: For = "24h", home: Home = DEFAULT_HOME, actor: Actor = "", key: Key = None
+) -> None:
+    """Prevent every act of the fuse on every application, now."""
+    from sparkfuse_native_analytics.fuse_operator import orders
+
+    control = orders.hold(orders.Selection(), reason, _until(for_), orders.STOP_EVERYTHING)
+    _give(control, home, actor, key)
+
+
+@commands.command()
+def release(control_id: str, reason: Reason, home: Home = DEFAULT_HOME, actor: Actor = "", key: Key = None) -> None:
+    """End a hold; `sparkfuse fuse status` lists the ids."""
+    _end(control_id, "hold", reason, home, actor, key)
+
+
+@commands.command()
+def arm(
+    rule: Annotated[str, typer.Option("--rule", help="Id of the rule.")],
+    action: Annotated[str, typer.Option("--action", help="The action that is allowed, such as cancel_query.")],
+    reason: Reason, job: Job = "", app: App = "", cluster: Cluster = "", for_: For = "90d",
+    home: Home = DEFAULT_HOME, actor: Actor = "", key: Key = None,
+) -> None:  # fmt: skip
+    """Allow one action of one rule. Refused without a record of enough healthy probes and no false one."""
+    from sparkfuse_native_analytics.fuse_controller.controller_policy import read_controller_policy
+    from sparkfuse_native_analytics.fuse_operator import orders, state
+
+    settings = _settings(home)
+    policy = read_controller_policy(dataclasses.replace(settings, fuse_mode="shadow", signing_key_file=None))
+    variants = policy.rules[rule].all() if rule in policy.rules else []
+    if not any(action in (each.rule.fuse.actions if each.rule.fuse else ()) for each in variants):
+        raise StartError(f"the rule {rule!r} has no fuse with the action {action!r}", USAGE)
+    probes = _ask(lambda: state.read_audit(settings)).probes()
+    for variant in variants:
+        if short := probes.of(rule, variant.policy_hash).shortfall(policy.safeguards.arming.probes):
+            raise StartError(f"{rule} cannot be armed: {short} (see `sparkfuse fuse report`)", USAGE)
+    _give(orders.arm(orders.Selection(cluster, rule, job, app), action, reason, _until(for_)), home, actor, key)
+
+
+@commands.command()
+def disarm(control_id: str, reason: Reason, home: Home = DEFAULT_HOME, actor: Actor = "", key: Key = None) -> None:
+    """End an arming; `sparkfuse fuse status` lists the ids."""
+    _end(control_id, "arm", reason, home, actor, key)
+
+
+@commands.command()
+def revoke(key_id: str, reason: Reason, home: Home = DEFAULT_HOME, actor: Actor = "", key: Key = None) -> None:
+    """Make the signatures of a key invalid for all running jobs, for ever; sign with another key."""
+    from sparkfuse_native_analytics.fuse_operator import orders
+
+    _give(orders.revoke(key_id, reason), home, actor, key)
+
+
+@commands.command()
+def approve(digest: str, home: Home = DEFAULT_HOME, actor: Actor = "", key: Key = None) -> None:
+    """Approve one requested act, once, within 15 minutes; `sparkfuse fuse status` lists the requests."""
+    from sparkfuse_native_analytics.fuse_operator import orders, state
+
+    settings = _settings(home)
+    pending = _ask(lambda: state.read_audit(settings)).pending_approvals(_now_ms())
+    found = [record for record in pending if record.digest.startswith(digest)]
+    if len(found) != 1:
+        raise StartError(f"{len(found)} requests match {digest!r}; `sparkfuse fuse status` lists them", USAGE)
+    given = _ask(lambda: orders.approve(settings, _operator(settings, home, actor, key), found[0].digest))
+    typer.echo(f"{given.approver} approved {found[0].action} of {found[0].app_id} until {moment(given.expires_ms)}.")
+
+
+@commands.command()
+def policies(home: Home = DEFAULT_HOME) -> None:
+    """Print the policies of all rules with a fuse, for `spark.sparkfuse.fuse.policies`: one line of JSON each."""
+    from sparkfuse.stack.job_properties import policy_lines
+
+    typer.echo(policy_lines(_settings(home)), nl=False)
+
+
+def _give(control: Control, home: Path, actor: str, key: Path | None) -> None:
+    from sparkfuse_native_analytics.fuse_operator import orders
+
+    settings = _settings(home)
+    given = _ask(lambda: orders.give(settings, _operator(settings, home, actor, key), control))
+    until = f" until {moment(given.until_ms)}" if given.HasField("until_ms") and not given.released else ""
+    state = "released" if given.released else "in force"
+    typer.echo(f"{given.kind} {given.control_id}: {state}{until} ({given.actor}: {given.reason})")
+
+
+def _end(control_id: str, kind: str, reason: str, home: Path, actor: str, key: Path | None) -> None:
+    from sparkfuse_native_analytics.fuse_operator import orders, state
+
+    settings = _settings(home)
+    _, in_force = _ask(lambda: state.read_controls(settings, _trusted(settings, home)))
+    found = next((each for each in in_force if (each.control_id, each.kind) == (control_id, kind)), None)
+    if found is None:
+        raise StartError(f"no {kind} {control_id!r} is in force; `sparkfuse fuse status` lists them", USAGE)
+    _give(orders.release(found, reason), home, actor, key)
+
+
+def _ask(question: Callable[[], Answer]) -> Answer:
+    from sparkfuse_native_analytics.fuse_operator.topics import TopicError
+
+    try:
+        return question()
+    except TopicError as error:
+        raise StartError(str(error), MISSING) from error
+
+
+def _settings(home: Path) -> Settings:
+    return Settings.from_environment({**addresses_of_running_stack(home), **os.environ})
+
+
+def _trusted(settings: Settings, home: Path) -> KeyRing:
+    from sparkfuse_native_analytics.fuse_controller.keys import KeyUnusableError, ensure_key_pairs, read_key_ring
+
+    try:
+        return read_key_ring(settings.public_keys or ensure_key_pairs(home / "keys"))
+    except KeyUnusableError as error:
+        raise StartError(str(error), USAGE) from error
+
+
+def _operator(settings: Settings, home: Path, actor: str, key: Path | None) -> Operator:
+    from sparkfuse_native_analytics.fuse_controller.keys import (
+        APPROVE,
+        KeyUnusableError,
+        load_private_key,
+        private_key_file,
+    )
+    from sparkfuse_native_analytics.fuse_operator.orders import Operator
+
+    path = key or settings.approve_key_file or private_key_file(home / "keys", APPROVE)
+    try:
+        return Operator(actor or getpass.getuser(), load_private_key(path))
+    except KeyUnusableError as error:
+        raise StartError(str(error), USAGE) from error
+
+
+def _until(text: str) -> int:
+    if not text[:-1].isdecimal() or text[-1:] not in UNITS:
+        raise StartError(f"--for={text!r} is invalid: it must be a duration like 30m, 12h or 7d", USAGE)
+    return _now_ms() + int(text[:-1]) * UNITS[text[-1]]
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _chain(errors: Sequence[str]) -> str:
+    return f"the chain is broken at {len(errors)} places" if errors else "the chain is intact"
+
+
+def _counts(records: Sequence[AuditRecord]) -> dict[str, int]:
+    steps = [record.step for record in records]
+    return {step: steps.count(step) for step in sorted(set(steps))}
+
+
+def _control_row(control: Control) -> dict[str, object]:
+    return {
+        "control_id": control.control_id, "kind": control.kind, "cluster": control.cluster, "rule": control.rule,
+        "job": control.job, "app": control.app, "action": control.action, "key_id": control.key_id,
+        "actor": control.actor, "reason": control.reason,
+        "until": _iso(control.until_ms) if control.HasField("until_ms") else None,
+    }  # fmt: skip
+
+
+def _record_row(record: AuditRecord) -> dict[str, object]:
+    return {
+        "at_ms": record.at_ms, "actor": record.actor, "step": record.step, "outcome": record.outcome or None,
+        "gate": record.gate or None, "rule": record.rule or None, "action": record.action or None,
+        "mode": record.mode or None, "app_id": record.app_id or None, "reason": record.reason or None,
+    }  # fmt: skip
+
+
+def _receipt_row(receipt: Receipt) -> dict[str, object]:
+    return {
+        "at_ms": receipt.at_ms, "actor": "hook", "step": receipt.outcome, "outcome": None, "gate": receipt.gate or None,
+        "rule": receipt.rule or None, "action": receipt.action or None, "mode": receipt.mode or None,
+        "app_id": receipt.app_id, "reason": receipt.reason or None,
+    }  # fmt: skip
+
+
+def _print_steps(title: str, rows: Sequence[dict[str, object]]) -> None:
+    headings = ["actor", "step", "outcome", "gate", "action", "mode", "rule", "app_id", "reason"]
+    table = [[_moment_of(row), *(row[name] for name in headings)] for row in rows]
+    print_table(title, ["time", *headings[:-2], "application", "reason"], table)
+
+
+def _moment_of(row: dict[str, object]) -> str | None:
+    at_ms = row["at_ms"]
+    return moment(at_ms) if isinstance(at_ms, int) else None
+
+
+def _print_controls(controls: Sequence[Control]) -> None:
+    headings = ["id", "kind", "what", "by", "reason", "until"]
+    rows = [
+        (each.control_id, each.kind, _selection(each), each.actor, each.reason,
+         moment(each.until_ms) if each.HasField("until_ms") else "for ever")
+        for each in controls
+    ]  # fmt: skip
+    if rows:
+        print_table("In force", headings, rows)
+    else:
+        typer.echo("No hold, arming or revocation is in force.")
+
+
+def _selection(control: Control) -> str:
+    parts = {"rule": control.rule, "action": control.action, "job": control.job, "app": control.app,
+             "cluster": control.cluster, "key": control.key_id}  # fmt: skip
+    return ", ".join(f"{name} {text}" for name, text in parts.items() if text) or "everything"
+
+
+def _print_pending(pending: Sequence[AuditRecord]) -> None:
+    if pending:
+        rows = [(each.digest[:16], each.action, each.rule, each.app_id, each.job_key, each.reason) for each in pending]
+        print_table("Waiting for approval", ["digest", "action", "rule", "application", "job", "evidence"], rows)
+
+
+def _iso(milliseconds: int) -> str:
+    return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).isoformat(timespec="seconds")

@@ -1,0 +1,108 @@
+"""Orders of operators: holds, armings, revocations and approvals, signed with a key for the purpose ``approve``."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
+from sparkfuse_contracts.generated.approval_pb2 import Approval
+from sparkfuse_contracts.generated.control_pb2 import Control
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.wire import to_json
+from sparkfuse_native_analytics.fuse_controller.controls import ARM, HOLD, REVOKE_KEY
+from sparkfuse_native_analytics.fuse_controller.keys import APPROVE
+from sparkfuse_native_analytics.fuse_controller.signing import sign
+from sparkfuse_native_analytics.fuse_operator.topics import append
+
+STOP_EVERYTHING = "stop-everything"
+APPROVAL_LIFE_MS = 15 * 60_000
+
+
+@dataclass(frozen=True)
+class Operator:
+    """Who gives orders: a name for the audit log, and the key that signs."""
+
+    name: str
+    key: EllipticCurvePrivateKey
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a hold or an arming is about: patterns with ``*`` and ``?``; an empty one matches everything."""
+
+    cluster: str = ""
+    rule: str = ""
+    job: str = ""
+    app: str = ""
+
+    def fields(self) -> Mapping[str, str]:
+        """Return the patterns that are set, by the name of the field of a control."""
+        return {name: text for name, text in vars(self).items() if text}
+
+
+def hold(selection: Selection, reason: str, until_ms: int, control_id: str = "") -> Control:
+    """Return a hold: nothing that the selection matches is stopped until ``until_ms``."""
+    return Control(
+        control_id=control_id or f"hold-{uuid.uuid4().hex[:8]}",
+        kind=HOLD,
+        reason=reason,
+        until_ms=until_ms,
+        **selection.fields(),
+    )
+
+
+def arm(selection: Selection, action: str, reason: str, until_ms: int) -> Control:
+    """Return an arming: ``action`` is allowed for what the selection matches until ``until_ms``."""
+    return Control(
+        control_id=f"arm-{uuid.uuid4().hex[:8]}",
+        kind=ARM,
+        action=action,
+        reason=reason,
+        until_ms=until_ms,
+        **selection.fields(),
+    )
+
+
+def release(control: Control, reason: str) -> Control:
+    """Return the control that ends a hold or an arming."""
+    ended = Control()
+    ended.CopyFrom(control)
+    ended.released, ended.reason = True, reason
+    return ended
+
+
+def revoke(key_id: str, reason: str) -> Control:
+    """Return the revocation of a key; it must be signed with another key and cannot be taken back."""
+    return Control(control_id=f"revoke-{key_id}", kind=REVOKE_KEY, key_id=key_id, reason=reason)
+
+
+def give(settings: Settings, operator: Operator, control: Control) -> Control:
+    """Sign a control and append it; return it with actor and time. Raises TopicError."""
+    given = Control()
+    given.CopyFrom(control)
+    given.actor, given.issued_ms = operator.name, _now_ms()
+    signed = sign(given, "controls", APPROVE, operator.key)
+    append(settings, "controls", given.control_id, to_json(signed))
+    return given
+
+
+def approve(settings: Settings, operator: Operator, digest: str) -> Approval:
+    """Sign an approval of one target and append it; return it. Raises TopicError."""
+    now_ms = _now_ms()
+    approval = Approval(
+        approval_id=f"approval-{uuid.uuid4().hex[:12]}",
+        digest=digest,
+        approver=operator.name,
+        issued_ms=now_ms,
+        expires_ms=now_ms + APPROVAL_LIFE_MS,
+    )
+    append(settings, "approvals", digest, to_json(sign(approval, "approvals", APPROVE, operator.key)))
+    return approval
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,110 @@
+"""Read a topic of the fuse to its end, and append one record; for commands, which run once."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.topics import topic_name
+
+ANSWER_SECONDS = 10.0
+_CLIENT = "sparkfuse-fuse-operator"
+
+
+class TopicError(RuntimeError):
+    """A topic cannot be read or written; the text is one sentence."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record: its key, its content, and the time in ms at which the broker appended it."""
+
+    key: str
+    content: bytes | None
+    appended_ms: int
+
+
+def read_all(settings: Settings, topic: str, since_ms: int | None = None) -> list[Record]:
+    """Return the committed records of a topic, optionally only those appended since ``since_ms``.
+
+    Records of one partition keep their order. Raises TopicError.
+    """
+    name = topic_name(topic, settings.topic_prefix)
+    errors: list[KafkaError] = []
+    consumer = Consumer(
+        client_configuration(
+            settings,
+            {
+                "group.id": f"{settings.topic_prefix}.operator",  # required by the client; nothing is committed to it
+                "client.id": _CLIENT,
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "isolation.level": "read_committed",
+                "log_level": 0,
+                "error_cb": errors.append,
+            },
+        )
+    )
+    try:
+        metadata = consumer.list_topics(name, timeout=ANSWER_SECONDS).topics[name]
+        if metadata.error is not None:
+            raise TopicError(f"Kafka at {settings.kafka_bootstrap}: topic {name}: {metadata.error.str()}")
+        places = [TopicPartition(name, number, -2 if since_ms is None else since_ms) for number in metadata.partitions]
+        if since_ms is not None:
+            places = consumer.offsets_for_times(places, timeout=ANSWER_SECONDS)
+        consumer.assign(places)
+        return _to_the_end(consumer, len(places), settings)
+    except KafkaException as error:
+        reason = (errors or [error.args[0]])[0].str()
+        raise TopicError(f"Kafka at {settings.kafka_bootstrap} cannot be read: {reason}") from error
+    finally:
+        consumer.close()
+
+
+def append(settings: Settings, topic: str, key: str, content: bytes) -> None:
+    """Append one record and wait until the broker has stored it. Raises TopicError."""
+    failed: list[str] = []
+
+    def delivered(error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            failed.append(error.str())
+
+    producer = Producer(
+        client_configuration(
+            settings,
+            {
+                "client.id": _CLIENT,
+                "enable.idempotence": True,
+                "partitioner": "murmur2_random",
+                "message.timeout.ms": int(ANSWER_SECONDS * 1000),
+                "log_level": 0,
+            },
+        )
+    )
+    producer.produce(topic_name(topic, settings.topic_prefix), content, key.encode(), on_delivery=delivered)
+    left = producer.flush(ANSWER_SECONDS + 1)
+    if left or failed:
+        reason = failed[0] if failed else "the broker does not answer"
+        raise TopicError(f"Kafka at {settings.kafka_bootstrap} did not store the record in {topic}: {reason}")
+
+
+def _to_the_end(consumer: Consumer, partitions: int, settings: Settings) -> list[Record]:
+    found: list[Record] = []
+    left, until = partitions, time.monotonic() + 6 * ANSWER_SECONDS
+    while left:
+        if time.monotonic() > until:
+            raise TopicError(f"Kafka at {settings.kafka_bootstrap} does not answer")
+        for message in consumer.consume(1000, 1.0):
+            error = message.error()
+            if error is None:
+                key = (message.key() or b"").decode("utf-8", "replace")
+                found.append(Record(key, message.value(), message.timestamp()[1]))
+            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001  the client's public name for it
+                left -= 1
+            else:
+                raise KafkaException(error)
+    return found
