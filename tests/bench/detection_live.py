@@ -31,6 +31,7 @@ from sparkfuse.stack.supervisor import Supervisor
 from sparkfuse_alertmanager.receiver import Delivery, Receiver
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.generated.finding_pb2 import Finding as PublishedFinding
+from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import from_json
 from sparkfuse_rules.catalog import load_catalog
@@ -145,7 +146,7 @@ def run(name: str, layout: Layout, events: Path, up: Supervisor) -> list[str]:
     }  # fmt: skip
     print(f"{name} …", end=" ", flush=True)
     began = time.monotonic()
-    properties = write_job_properties(layout)
+    properties = write_job_properties(layout, Settings.from_environment(layout.environment()))
     process = spark_job.start(f"job-{name}", Path(script), tuple(arguments), properties, settings, {}, layout.logs)
     with use_cores(of):
         while process.exit_code() is None and time.monotonic() - began < LONGEST_SECONDS:

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from sparkfuse.demo import spark_job
+from sparkfuse.demo.scenario import ACTION, JOBS, RULE
 from sparkfuse.demo.scenario import CONFIGURATION as OF_STACK
-from sparkfuse.demo.scenario import JOBS
 from sparkfuse.stack.process import Process
 from sparkfuse_alertmanager.receiver import Receiver
 from tests.e2e.planted import CONFIGURATION, IN_CODE
@@ -37,6 +37,7 @@ def work(number):
 
 spark.sparkContext.parallelize(range(8), 2).map(work).count()
 """
+ARMED = ("--rule", RULE, "--action", ACTION)
 UP = (sys.executable, "-m", "sparkfuse.main", "up", "--free-ports")
 
 
@@ -103,7 +104,11 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
                 lambda: (home / "stack.json").exists() or up.poll() is not None, START_SECONDS, "the stack's addresses"
             )
             assert up.poll() is None, (home / "up.log").read_text()
-            yield RunningStack(home, json.loads((home / "stack.json").read_text()), receiver, up)
+            addresses = json.loads((home / "stack.json").read_text()) | {"SPARKFUSE_CONFIG": str(configuration)}
+            running = RunningStack(home, addresses, receiver, up)
+            armed = running.command("fuse", "arm", *ARMED, "--reason", "test", "--home", str(home))
+            assert armed.returncode == 0, armed.stderr
+            yield running
         finally:
             up.terminate()
             up.wait(180)

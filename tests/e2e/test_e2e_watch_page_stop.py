@@ -23,7 +23,7 @@ IN_A_TERMINAL = ("env", "--default-signal=INT")
 def test_hung_task_pages_once_and_runaway_is_stopped(stack: RunningStack, jobs: Jobs) -> None:
     """A hung script of a user causes one page.
 
-    Meanwhile the fuse stops a runaway sort; its code receives the reason, and the receipt is in the store.
+    Meanwhile the fuse stops a runaway sort; its code receives the reason, and the audit log has the verified outcome.
     """
     hung, runaway = jobs.hung, jobs.runaway
     try:
@@ -35,14 +35,16 @@ def test_hung_task_pages_once_and_runaway_is_stopped(stack: RunningStack, jobs: 
         wait_for(lambda: stack.pages("own_job", "task_stuck"), 300, "the page about the hung task")
         # Detection restarts with the new rules: firing findings continue and are not notified twice.
         assert stack.command("rules", "apply", "--home", str(stack.home)).returncode == 0
-        acted = wait_for(lambda: of(stack.ask("actions"), outcome="acted"), 120, "the receipt in the store")
+        (sent,) = of(stack.ask("fuse", "audit", "--home", str(stack.home)), step="sent")
+        steps = stack.ask("fuse", "why", sent["app_id"], "--home", str(stack.home))
         stuck = {"rule": "task_stuck", "job_key": "own_job"}
         found = wait_for(lambda: of(stack.ask("findings"), **stuck), 120, "the finding in the store")
         runs = wait_for(lambda: ended(stack.ask("runs"), "runaway_sort"), 120, "the ended run in the store")
         wait_for(lambda: stack.pages("runaway_sort", "stage_runaway_spill"), 120, "the page about the runaway")
 
-        assert acted[0]["actor"] == "hook"
-        assert acted[0]["rule"] == "stage_runaway_spill"
+        assert [step["actor"] for step in of(steps, step="ended")] == ["hook"]
+        assert [step["outcome"] for step in of(steps, step="verified")] == ["ended"]
+        assert sent["rule"] == "stage_runaway_spill"
         assert len(found) == 1
         assert len(stack.pages("own_job", "task_stuck")) == 1
         assert len(stack.pages("runaway_sort", "stage_runaway_spill")) == 1
@@ -59,7 +61,7 @@ def wait_for_the_fuse(stack: RunningStack, runaway: Process) -> None:
         # On two shared cores the sort needs minutes to spill 2.5 GB.
         wait_for(lambda: runaway.exit_code() is not None, 600, "the fuse")
     except TimeoutError as late:
-        account = {what: stack.ask(what) for what in ("runs", "findings", "actions")}
+        account = {what: stack.ask(what) for what in ("runs", "findings")}
         raise AssertionError(f"{late}; {account}; {runaway.last_lines(20)}") from late
 
 

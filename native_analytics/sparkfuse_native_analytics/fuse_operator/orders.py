@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -39,32 +38,24 @@ class Selection:
     job: str = ""
     app: str = ""
 
-    def fields(self) -> Mapping[str, str]:
-        """Return the patterns that are set, by the name of the field of a control."""
-        return {name: text for name, text in vars(self).items() if text}
+    def apply_to(self, control: Control) -> Control:
+        """Set the patterns that are not empty in a control, and return it."""
+        for name, text in vars(self).items():
+            if text:
+                setattr(control, name, text)
+        return control
 
 
 def hold(selection: Selection, reason: str, until_ms: int, control_id: str = "") -> Control:
     """Return a hold: nothing that the selection matches is stopped until ``until_ms``."""
-    return Control(
-        control_id=control_id or f"hold-{uuid.uuid4().hex[:8]}",
-        kind=HOLD,
-        reason=reason,
-        until_ms=until_ms,
-        **selection.fields(),
-    )
+    control_id = control_id or f"hold-{uuid.uuid4().hex[:8]}"
+    return selection.apply_to(Control(control_id=control_id, kind=HOLD, reason=reason, until_ms=until_ms))
 
 
 def arm(selection: Selection, action: str, reason: str, until_ms: int) -> Control:
     """Return an arming: ``action`` is allowed for what the selection matches until ``until_ms``."""
-    return Control(
-        control_id=f"arm-{uuid.uuid4().hex[:8]}",
-        kind=ARM,
-        action=action,
-        reason=reason,
-        until_ms=until_ms,
-        **selection.fields(),
-    )
+    control_id = f"arm-{uuid.uuid4().hex[:8]}"
+    return selection.apply_to(Control(control_id=control_id, kind=ARM, action=action, reason=reason, until_ms=until_ms))
 
 
 def release(control: Control, reason: str) -> Control:

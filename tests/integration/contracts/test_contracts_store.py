@@ -21,8 +21,10 @@ from tests.integration.contracts.golden import golden, without_null
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(600)
-TOPICS = {"facts": "facts", "live": "live", "findings": "findings", "baselines": "baselines", "audit": "audit", "receipts": "receipts",
-          "dead_letters": "dead-letters", "history": "history", "names": "names"}  # fmt: skip
+TOPICS = {
+    **{name: name for name in ("facts", "live", "findings", "baselines", "audit", "receipts", "history", "names")},
+    "dead_letters": "dead-letters",
+}
 # Ticks are about no application, and the kind undecodable exists only in Flink.
 NOT_STORED = {"facts": {"tick", "undecodable"}, "live": {"tick"}}
 LOADING_SECONDS = 180

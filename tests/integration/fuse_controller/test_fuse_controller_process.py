@@ -1,4 +1,4 @@
-"""The fuse controller with a real broker and Alertmanager: reads rows and findings, writes signals and its audit log."""
+"""The fuse controller as a process, with a real broker and Alertmanager."""
 
 from __future__ import annotations
 

@@ -144,10 +144,14 @@ def test_key_over_another_curve_is_refused(tmp_path, curve):
 
 def test_digest_differs_for_another_target():
     """An approval of one target does not fit another run, stage, action or policy."""
-    target: dict[str, Any] = {"cluster": "c", "app_id": "a", "app_attempt": 0, "app_start_ms": 1, "rule": "r", "action": "cancel_stage",
-              "stage_id": 0, "stage_attempt": 0, "policy_hash": "p"}  # fmt: skip
-    changes: list[dict[str, Any]] = [{}, {"app_attempt": 1}, {"app_start_ms": 2}, {"stage_id": 1}, {"action": "cancel_jobs"},
-               {"policy_hash": "q"}, {"query_id": 0}, {"task_id": 0}]  # fmt: skip
+    target: dict[str, Any] = {
+        "cluster": "c", "app_id": "a", "app_attempt": 0, "app_start_ms": 1, "rule": "r", "action": "cancel_stage",
+        "stage_id": 0, "stage_attempt": 0, "policy_hash": "p",
+    }  # fmt: skip
+    changes: list[dict[str, Any]] = [
+        {}, {"app_attempt": 1}, {"app_start_ms": 2}, {"stage_id": 1}, {"action": "cancel_jobs"}, {"policy_hash": "q"},
+        {"query_id": 0}, {"task_id": 0},
+    ]  # fmt: skip
     digests = {target_digest(Signal(**{**target, **change})) for change in changes}
 
     assert len(digests) == len(changes)
