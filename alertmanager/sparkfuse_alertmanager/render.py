@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from sparkfuse_contracts.assets import asset
-from sparkfuse_rules.runbooks import pipeline_runbook_url
+from sparkfuse_rules.runbooks import runbook_page_url
 
 PACKAGE = "sparkfuse_alertmanager"
 
@@ -107,7 +107,7 @@ def _with_runbooks(rules: Path, folder: Path, base: str) -> Path:
     content = yaml.safe_load(rules.read_text())
     for rule in (rule for group in content["groups"] for rule in group["rules"]):
         if "runbook_url" in rule.get("annotations", {}):
-            rule["annotations"]["runbook_url"] = pipeline_runbook_url(base, rule["alert"])
+            rule["annotations"]["runbook_url"] = runbook_page_url(base, rules.stem, rule["alert"])
     return _write(folder / "prometheus_rules" / rules.name, content)
 
 

@@ -13,9 +13,9 @@ def rule_runbook_url(base: str, rule_id: str) -> str:
     return f"{base.rstrip('/')}/rules/{rule_id}.md#runbook"
 
 
-def pipeline_runbook_url(base: str, alert: str) -> str:
-    """Return the address of the runbook of one of the pipeline's own alerts."""
-    return f"{base.rstrip('/')}/runbooks/pipeline.md#{alert.lower()}"
+def runbook_page_url(base: str, page: str, alert: str) -> str:
+    """Return the address of the runbook of an alert about Sparkfuse itself; ``page`` is pipeline or fuse."""
+    return f"{base.rstrip('/')}/runbooks/{page}.md#{alert.lower()}"
 
 
 def queries(runbook: str) -> Sequence[str]:

@@ -173,7 +173,7 @@ def stop_everything(
 
 @commands.command()
 def release(control_id: str, reason: Reason, home: Home = DEFAULT_HOME, actor: Actor = "", key: Key = None) -> None:
-    """End a hold; `sparkfuse fuse status` lists the ids."""
+    """End a hold, or replace a control that cannot be verified; `sparkfuse fuse status` lists the ids."""
     _end(control_id, "hold", reason, home, actor, key)
 
 
@@ -250,8 +250,11 @@ def _end(control_id: str, kind: str, reason: str, home: Path, actor: str, key: P
     from sparkfuse_native_analytics.fuse_operator import orders, state
 
     settings = _settings(home)
-    _, in_force = _ask(lambda: state.read_controls(settings, _trusted(settings, home)))
+    book, in_force = _ask(lambda: state.read_controls(settings, _trusted(settings, home)))
     found = next((each for each in in_force if (each.control_id, each.kind) == (control_id, kind)), None)
+    if kind == "hold" and control_id in book.unverified():
+        # A record that cannot be verified holds everything; a signed release with its id replaces it.
+        found = orders.hold(orders.Selection(), reason, _now_ms(), control_id)
     if found is None:
         raise StartError(f"no {kind} {control_id!r} is in force; `sparkfuse fuse status` lists them", USAGE)
     _give(orders.release(found, reason), home, actor, key)

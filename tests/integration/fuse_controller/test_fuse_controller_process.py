@@ -37,6 +37,13 @@ def runaway(bus, app_id, completeness=1.0):
     bus.put("findings", (f"finding-{app_id}", to_json(finding(app_id, now_ms=now, completeness=completeness))))
 
 
+def healthy_fleet(bus):
+    """Write rows of healthy applications, so that a few runaways are a small share of the cluster."""
+    now = now_ms()
+    rows = [(f"healthy-{n}", healthy_row(f"healthy-{n}", now_ms=now, seq=now)) for n in range(60)]
+    bus.put("live", *((app_id, row.SerializeToString()) for app_id, row in rows))
+
+
 def records(bus):
     """Return the audit log in order."""
     found = [from_json(AuditRecord, message.value()) for message in bus.all_of("audit")]
@@ -99,10 +106,12 @@ def test_runaway_gets_one_signed_signal_despite_a_kill(bus, make_process, key_ri
     runaway(bus, "app-runaway")
     runaway(bus, "app-incomplete", completeness=0.9)
     wait_for_steps(bus, "app-incomplete", ["held completeness"])
+    healthy_fleet(bus)
     now = now_ms()
     bus.put("live", ("app-quiet", live_row("app-quiet", now_ms=now, seq=now).SerializeToString()))
     bus.put("findings", ("finding-app-quiet", to_json(finding("app-quiet", now_ms=now, job_key="quiet"))))
     wait_for_steps(bus, "app-quiet", ["held silence"])
+    healthy_fleet(bus)
     orders.give(bus.settings, operator, orders.hold(orders.Selection(app="app-h*"), "release night", now + HOUR_MS))
     runaway(bus, "app-held")
     wait_for_steps(bus, "app-held", ["held hold"])

@@ -13,7 +13,9 @@ from sparkfuse_alertmanager.metrics import Metrics
 from sparkfuse_alertmanager.render import DestinationError, Destinations, write_alertmanager, write_prometheus
 from sparkfuse_contracts import metric_names
 from sparkfuse_contracts.settings import DEFAULTS
-from sparkfuse_rules.runbooks import pipeline_runbook_url
+from sparkfuse_rules.runbooks import runbook_page_url
+
+RULE_FILES = ("pipeline", "fuse")
 
 
 @pytest.fixture
@@ -130,29 +132,31 @@ def test_runbook_links_start_with_the_configured_address(tmp_path):
     assert urls[0] == "https://wiki.example/docs/runbooks/pipeline.md#sparkfusewindowsstalled"
 
 
-def test_pipeline_rules_pass_their_promtool_tests(folder):
+@pytest.mark.parametrize("name", RULE_FILES)
+def test_prometheus_rules_pass_their_promtool_tests(folder, name):
     """Each alert fires, does not fire just below its threshold, and resolves."""
-    cases = folder / "prometheus_rules" / "pipeline_test.yml"
+    cases = folder / "prometheus_rules" / f"{name}_test.yml"
 
     assert "SUCCESS" in check("promtool", "test", "rules", cases)
 
 
-def _alerts(folder: Path) -> list[dict]:
-    groups = yaml.safe_load((folder / "prometheus_rules" / "pipeline.yml").read_text())["groups"]
+def _alerts(folder: Path, name: str) -> list[dict]:
+    groups = yaml.safe_load((folder / "prometheus_rules" / f"{name}.yml").read_text())["groups"]
     return [rule for group in groups for rule in group["rules"]]
 
 
-def test_pipeline_alerts_are_complete(folder, repository):
+@pytest.mark.parametrize("file", RULE_FILES)
+def test_prometheus_alerts_are_complete(folder, repository, file):
     """Each alert has a severity, texts, promtool cases and a section in the runbook."""
-    runbook = (repository / "docs" / "runbooks" / "pipeline.md").read_text()
-    cases = yaml.safe_load((folder / "prometheus_rules" / "pipeline_test.yml").read_text())["tests"]
+    runbook = (repository / "docs" / "runbooks" / f"{file}.md").read_text()
+    cases = yaml.safe_load((folder / "prometheus_rules" / f"{file}_test.yml").read_text())["tests"]
     outcomes = {(each["alertname"], bool(each["exp_alerts"])) for case in cases for each in case["alert_rule_test"]}
-    for alert in _alerts(folder):
+    for alert in _alerts(folder, file):
         name = alert["alert"]
 
         assert set(alert["annotations"]) == {"summary", "description", "runbook_url"}
         assert "{{" not in alert["annotations"]["summary"]
-        assert alert["annotations"]["runbook_url"] == pipeline_runbook_url(DEFAULTS["SPARKFUSE_RUNBOOK_URL"], name)
+        assert alert["annotations"]["runbook_url"] == runbook_page_url(DEFAULTS["SPARKFUSE_RUNBOOK_URL"], file, name)
         assert f"\n## {name}\n" in runbook
         assert alert["labels"]["severity"] in {"critical", "warning", "info"}
         assert (name, True) in outcomes

@@ -8,7 +8,7 @@ import pytest
 
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.compiled import compile_offline
-from sparkfuse_rules.runbooks import pipeline_runbook_url, queries, rule_runbook_url, without_queries
+from sparkfuse_rules.runbooks import queries, rule_runbook_url, runbook_page_url, without_queries
 
 CATALOG = load_catalog()
 
@@ -23,7 +23,7 @@ def test_rule_runbook_url_leads_to_its_page(rule_id: str, repository: Path) -> N
 
 def test_pipeline_runbook_url_leads_to_its_section(repository: Path) -> None:
     """The address is a file below docs and a heading in it, in lower case as in rendered Markdown."""
-    path, _, heading = pipeline_runbook_url("docs", "SparkfuseProcessDown").partition("#")
+    path, _, heading = runbook_page_url("docs", "pipeline", "SparkfuseProcessDown").partition("#")
     headings = [
         line[3:].lower() for line in (repository / path).read_text(encoding="utf-8").splitlines() if "## " in line
     ]
