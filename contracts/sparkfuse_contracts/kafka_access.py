@@ -137,6 +137,19 @@ class KafkaAccess:
             else:
                 return self._require(found.authorized_operations, [operation], f"the consumer group {name}")
 
+    def check_cluster(self, operation: str) -> None:
+        """Raise KafkaUnavailableError if the principal may not do the operation on the cluster."""
+        from confluent_kafka import KafkaException
+
+        what = f"{operation} the cluster"
+        try:
+            found = self._wait(
+                self.admin.describe_cluster(include_authorized_operations=True, request_timeout=ANSWER_SECONDS)
+            )
+        except KafkaException as error:
+            raise self._unavailable(error, what) from error
+        self._require(found.authorized_operations, [operation], "the cluster")
+
     def check_settings(self, name: str, topic: Topic) -> None:
         """Raise KafkaUnavailableError if a setting of the topic breaks a guarantee."""
         from confluent_kafka import KafkaException

@@ -1,4 +1,4 @@
-"""Translates the properties of Kafka clients from Java's names to those of librdkafka.
+"""Translates the properties of Kafka clients between Java's names and those of librdkafka.
 
 A file may use Java's names, librdkafka's names or both; the names of the client's own kind take precedence.
 """
@@ -17,11 +17,9 @@ _LOGIN_OPTION = re.compile(
     r"""\s*(?P<name>[\w.]+)\s*=\s*(?:(?P<quote>["'])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)|(?P<word>[^\s;"']+))""",
     re.DOTALL,
 )
-_KAFKA = "org.apache.kafka."
-PASSWORD_MODULES = {
-    f"{_KAFKA}common.security.plain.PlainLoginModule",
-    f"{_KAFKA}common.security.scram.ScramLoginModule",
-}
+JAVA_PACKAGE = "org.apache.kafka."
+PLAIN_MODULE = f"{JAVA_PACKAGE}common.security.plain.PlainLoginModule"
+SCRAM_MODULE = f"{JAVA_PACKAGE}common.security.scram.ScramLoginModule"
 # Settings with the same name and values in both kinds of clients.
 _SHARED = {
     BOOTSTRAP, "client.rack", "client.dns.lookup", "connections.max.idle.ms", "metadata.max.age.ms",
@@ -34,6 +32,10 @@ _LIBRDKAFKA = {
     "enable.ssl.certificate.verification", "request.timeout.ms", "sasl.mechanisms", "sasl.password", "sasl.username",
     "ssl.ca.location", "ssl.ca.pem", "ssl.certificate.location", "ssl.certificate.pem", "ssl.cipher.suites",
     "ssl.crl.location", "ssl.curves.list", "ssl.key.location", "ssl.key.pem", "ssl.sigalgs.list",
+}  # fmt: skip
+_NOT_IN_JAVA = {
+    "enable.sasl.oauthbearer.unsecure.jwt", "enable.ssl.certificate.verification", "ssl.crl.location",
+    "ssl.curves.list", "ssl.sigalgs.list",
 }  # fmt: skip
 _LIBRDKAFKA_FAMILIES = ("sasl.oauthbearer.", "sasl.kerberos.", "socket.")
 # Settings of Java that a Python client does not need.
@@ -66,13 +68,56 @@ def librdkafka_properties(given: Mapping[str, str]) -> dict[str, str]:
     return made
 
 
+def java_properties(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties with Java's names, for clients in a JVM. Raises KafkaPropertyError for what Java lacks."""
+    librdkafka_properties(given)  # raises for an unknown property
+    made = {name: value for name, value in given.items() if name not in _LIBRDKAFKA and not name.startswith("socket.")}
+    for name in _NOT_IN_JAVA & given.keys():
+        raise KafkaPropertyError(f"{name} has no equivalent in Java clients")
+    if given.get("ssl.endpoint.identification.algorithm") == "none":
+        made["ssl.endpoint.identification.algorithm"] = ""
+    if "sasl.mechanisms" in given:
+        made.setdefault("sasl.mechanism", given["sasl.mechanisms"])
+    if "sasl.username" in given and "sasl.password" in given:
+        module = SCRAM_MODULE if made.get("sasl.mechanism", "").startswith("SCRAM") else PLAIN_MODULE
+        name, password = _quoted(given["sasl.username"]), _quoted(given["sasl.password"])
+        made.setdefault("sasl.jaas.config", f"{module} required username={name} password={password};")
+    return {**_java_truststore(given), **_java_keystore(given), **made}
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _java_truststore(given: Mapping[str, str]) -> dict[str, str]:
+    if {"ssl.truststore.location", "ssl.truststore.certificates"} & given.keys():
+        return {}
+    if "ssl.ca.pem" in given:
+        return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": given["ssl.ca.pem"]}
+    if "ssl.ca.location" in given:
+        return {"ssl.truststore.type": "PEM", "ssl.truststore.location": given["ssl.ca.location"]}
+    return {}
+
+
+def _java_keystore(given: Mapping[str, str]) -> dict[str, str]:
+    """Java reads key and certificates from one file, or as texts."""
+    if {"ssl.keystore.location", "ssl.keystore.certificate.chain"} & given.keys():
+        return {}
+    chain, key = given.get("ssl.certificate.pem"), given.get("ssl.key.pem")
+    if "ssl.certificate.location" in given and "ssl.key.location" in given:
+        chain, key = (Path(given[f"ssl.{part}.location"]).read_text() for part in ("certificate", "key"))
+    if chain is None or key is None:
+        return {}
+    return {"ssl.keystore.type": "PEM", "ssl.keystore.certificate.chain": chain, "ssl.keystore.key": key}
+
+
 def _login(given: Mapping[str, str]) -> Mapping[str, str]:
     if "sasl.username" in given and "sasl.password" in given:
         return {}
     found = _LOGIN_MODULE.fullmatch(given["sasl.jaas.config"].strip().removesuffix(";"))
     if found is None:
         raise KafkaPropertyError('sasl.jaas.config must be: <login module> required username="..." password="...";')
-    if found["module"] not in PASSWORD_MODULES:
+    if found["module"] not in {PLAIN_MODULE, SCRAM_MODULE}:
         raise KafkaPropertyError(
             f"sasl.jaas.config has the login module {found['module']}, which Python clients cannot use: "
             "use PlainLoginModule or ScramLoginModule, or add librdkafka's own sasl.* properties"

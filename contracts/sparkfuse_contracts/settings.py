@@ -109,13 +109,15 @@ class Settings:
         )
 
 
-def kafka_file_properties(path: Path | None) -> Mapping[str, str]:
-    """Return the properties of the file of SPARKFUSE_KAFKA_CONFIG with librdkafka's names; none without a file.
+def kafka_file_properties(
+    path: Path | None, names: Callable[[Mapping[str, str]], Mapping[str, str]] = librdkafka_properties
+) -> Mapping[str, str]:
+    """Return the properties of the file of SPARKFUSE_KAFKA_CONFIG, translated by ``names``; none without a file.
 
     Raises SettingError if the file cannot be used.
     """
     try:
-        return librdkafka_properties(read_properties(path)) if path else {}
+        return names(read_properties(path)) if path else {}
     except (PropertiesFileError, KafkaPropertyError) as error:
         raise SettingError(f"SPARKFUSE_KAFKA_CONFIG={str(path)!r} is invalid: {error}") from error
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sparkfuse_contracts.assets import AssetMissingError, asset
-from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.kafka_properties import BOOTSTRAP, JAVA_PACKAGE, java_properties
+from sparkfuse_contracts.settings import Settings, kafka_file_properties
 from sparkfuse_stream_jobs.checkpoints import (
     RETAINED_CHECKPOINTS,
     checkpoint_directory,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pyflink.datastream import StreamExecutionEnvironment
     from pyflink.table import StreamTableEnvironment
 
+CONNECTOR_PACKAGE = "org.apache.flink.kafka.shaded.org.apache.kafka."
 FUNCTIONS_JAR = "sparkfuse-flink-functions.jar"
 # Flink's memory options do not set the heap of the mini cluster; the JVM does. A JVM without memory must exit, so that
 # the supervisor restarts it. The C1 compiler and the serial collector halve the time and CPU of the start. For tens of
@@ -128,23 +130,38 @@ def jars(flink_libs: Path) -> list[Path]:
     return [*connectors, functions[0]]
 
 
-def create_tables(
-    tables: StreamTableEnvironment, settings: Settings, names: Iterable[str], **placeholders: str
-) -> None:
-    """Create tables of the contract; ``names`` are the files in contracts/generated/flink.
-
-    ``placeholders`` are the values of placeholders other than ``{bootstrap}`` and ``{prefix}``.
-    """
-    filled = {"bootstrap": settings.kafka_bootstrap, "prefix": settings.topic_prefix, **placeholders}
+def create_tables(tables: StreamTableEnvironment, settings: Settings, names: Iterable[str]) -> None:
+    """Create tables of the contract; ``names`` are the files in contracts/generated/flink."""
     for name in names:
-        tables.execute_sql(fill(asset("sparkfuse_contracts", "generated", "flink", f"{name}.sql").read_text(), filled))
+        template = asset("sparkfuse_contracts", "generated", "flink", f"{name}.sql").read_text()
+        tables.execute_sql(fill(template, settings))
 
 
-def fill(template: str, values: Mapping[str, str]) -> str:
-    """Replace each ``{key}`` by its value; other braces stay unchanged."""
+def fill(template: str, settings: Settings, **more: str) -> str:
+    """Return SQL with the values of its placeholders; other braces stay unchanged.
+
+    ``more`` are the values of placeholders other than ``{bootstrap}`` and ``{prefix}``. A table of a topic gets the
+    security of SPARKFUSE_KAFKA_CONFIG.
+    """
+    values = {"prefix": settings.topic_prefix, "bootstrap": settings.kafka_bootstrap, **more}
     for key, value in values.items():
         template = template.replace("{" + key + "}", value)
-    return template
+    address = f"{_option(BOOTSTRAP, settings.kafka_bootstrap)},"
+    return template.replace(address, "\n  ".join([address, *_security_options(settings)]))
+
+
+def _security_options(settings: Settings) -> list[str]:
+    security = dict(kafka_file_properties(settings.kafka_config_file, java_properties))
+    security.pop(BOOTSTRAP, None)
+    if "sasl.jaas.config" in security:
+        # The connector contains Kafka's client in another package.
+        security["sasl.jaas.config"] = security["sasl.jaas.config"].replace(JAVA_PACKAGE, CONNECTOR_PACKAGE, 1)
+    return [f"{_option(name, value)}," for name, value in security.items()]
+
+
+def _option(name: str, value: str) -> str:
+    quoted = value.replace("'", "''")
+    return f"'properties.{name}' = '{quoted}'"
 
 
 def _function_jars(flink_libs: Path) -> list[Path]:

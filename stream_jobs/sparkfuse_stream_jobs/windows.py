@@ -82,13 +82,11 @@ def define(
 def statement(name: str, settings: Settings) -> str:
     """Return the SQL of stream_jobs/sql/<name>.sql with the values of its placeholders."""
     values = {
-        "bootstrap": settings.kafka_bootstrap,
-        "prefix": settings.topic_prefix,
         "window_ms": str(settings.window_ms),
         "window_seconds": f"{settings.window_ms / 1000:.3f}",
         "idle_ms": str(IDLE_MS),
     }
-    return fill(asset("sparkfuse_stream_jobs", "sql", f"{name}.sql").read_text(), values)
+    return fill(asset("sparkfuse_stream_jobs", "sql", f"{name}.sql").read_text(), settings, **values)
 
 
 @contextlib.contextmanager

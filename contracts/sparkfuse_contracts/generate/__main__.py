@@ -24,6 +24,7 @@ from sparkfuse_contracts.generate import (
     shared,
     views,
 )
+from sparkfuse_contracts.kafka_acls import roles
 from sparkfuse_contracts.schema import Schema, SchemaError, read_schema
 from sparkfuse_contracts.topics import topics
 
@@ -91,7 +92,7 @@ def _texts(schema: Schema, written: Schema) -> Mapping[str, str]:
     texts |= _below("python", shared.python_modules(constants))
     texts |= _below("generated/shared", shared.json_files(constants))
     texts["rust/mod.rs"] = shared.rust_module(constants)
-    pages = documents.pages({**schema, **written}, topics())
+    pages = documents.pages({**schema, **written}, topics(), roles())
     return texts | _below("documents", pages)
 
 

@@ -110,12 +110,7 @@ def _define(tables: StreamTableEnvironment, settings: Settings) -> None:
     """Define the functions of the prefilters and the source table."""
     for name, java_class in FUNCTIONS.items():
         tables.execute_sql(f"CREATE TEMPORARY SYSTEM FUNCTION {name} AS '{java_class}' LANGUAGE JAVA")
-    values = {
-        "topic": topic_name("live", settings.topic_prefix),
-        "bootstrap": settings.kafka_bootstrap,
-        "prefix": settings.topic_prefix,
-    }
-    tables.execute_sql(fill(_LIVE, values))
+    tables.execute_sql(fill(_LIVE, settings, topic=topic_name("live", settings.topic_prefix)))
 
 
 def _rows_with_expectations(tables: StreamTableEnvironment, settings: Settings, catalog: Catalog) -> str:
@@ -183,8 +178,7 @@ def _insert(
     """Create the table of a topic, and return the statement that writes the keys and values of ``query`` to it."""
     table = f"{topic}_records"
     full_name = topic_name(topic, settings.topic_prefix)
-    values = {"table": table, "topic": full_name, "bootstrap": settings.kafka_bootstrap, "value_type": value_type}
-    tables.execute_sql(fill(_RECORDS, values))
+    tables.execute_sql(fill(_RECORDS, settings, table=table, topic=full_name, value_type=value_type))
     return f"INSERT INTO {table} {query}"
 
 

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Producer
 
 from sparkfuse_contracts.kafka_clients import client_configuration
-from sparkfuse_contracts.kafka_properties import KafkaPropertyError, librdkafka_properties
+from sparkfuse_contracts.kafka_properties import KafkaPropertyError, java_properties, librdkafka_properties
 from sparkfuse_contracts.properties_file import PropertiesFileError, read_properties
 from sparkfuse_contracts.settings import SettingError, Settings
 
@@ -141,6 +141,57 @@ def test_error_names_the_property_that_cannot_be_mapped(given, sentence) -> None
         librdkafka_properties(given)
 
     assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("librdkafka", "java"),
+    [
+        (
+            {"sasl.mechanisms": "SCRAM-SHA-512", "sasl.username": "job", "sasl.password": 'a"b\\'},
+            {
+                "sasl.mechanism": "SCRAM-SHA-512",
+                "sasl.jaas.config": f'{SCRAM} required username="job" password="a\\"b\\\\";',
+            },
+        ),
+        (
+            {"sasl.mechanism": "PLAIN", "sasl.username": "job", "sasl.password": "b", "socket.timeout.ms": "1"},
+            {"sasl.mechanism": "PLAIN", "sasl.jaas.config": f'{PLAIN} required username="job" password="b";'},
+        ),
+        (
+            {"ssl.ca.location": "ca", "security.protocol": "SSL"},
+            {"ssl.truststore.type": "PEM", "ssl.truststore.location": "ca", "security.protocol": "SSL"},
+        ),
+        (
+            {"ssl.certificate.location": "ca", "ssl.key.location": "key"},
+            {"ssl.keystore.type": "PEM", "ssl.keystore.certificate.chain": "chain", "ssl.keystore.key": "private"},
+        ),
+        ({"ssl.endpoint.identification.algorithm": "none"}, {"ssl.endpoint.identification.algorithm": ""}),
+        (
+            {"ssl.truststore.type": "PEM", "ssl.truststore.location": "ca", "ssl.ca.location": "key"},
+            {"ssl.truststore.type": "PEM", "ssl.truststore.location": "ca"},
+        ),
+    ],
+)
+def test_names_of_librdkafka_are_mapped_for_java(tmp_path, monkeypatch, librdkafka, java) -> None:
+    """The Flink jobs use the same file; Java's own names take precedence."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ca").write_text("chain")
+    (tmp_path / "key").write_text("private")
+
+    assert java_properties(librdkafka) == java
+
+
+def test_error_names_the_property_that_java_lacks() -> None:
+    """A property that would weaken or change the check of certificates is not dropped silently."""
+    with pytest.raises(KafkaPropertyError, match=r"^enable\.ssl\.certificate\.verification has no equivalent in Java"):
+        java_properties({"enable.ssl.certificate.verification": "false"})
+
+
+def test_login_survives_both_translations() -> None:
+    """A user name and a password with quotes mean the same to both kinds of clients."""
+    login = {"sasl.mechanisms": "PLAIN", "sasl.username": "a 'b'", "sasl.password": 'x"\\;= y'}
+
+    assert librdkafka_properties(java_properties(login)) == login
 
 
 def test_invalid_file_is_an_invalid_setting(tmp_path) -> None:

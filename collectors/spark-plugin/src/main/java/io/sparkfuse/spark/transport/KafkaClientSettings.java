@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.util.Properties;
 import java.util.function.Supplier;
+import org.apache.kafka.clients.producer.KafkaProducer;
 
 /**
  * The configuration of the Kafka clients: the owner's file for security and addresses, and the
@@ -99,6 +100,23 @@ public final class KafkaClientSettings {
       // without the file the broker may refuse the client, which is counted
       PluginLog.warn("Sparkfuse: cannot read spark.sparkfuse.kafka.configFile: " + unreadable);
     }
+    file.replaceAll((key, value) -> isClassName((String) key) ? ownClass((String) value) : value);
     return file;
+  }
+
+  private static boolean isClassName(String key) {
+    return key.equals("sasl.jaas.config") || key.endsWith(".class");
+  }
+
+  /**
+   * Returns the text with this client's name of its classes. The plugin's jar contains the client
+   * in another package, but the owner writes Kafka's names, such as that of a login module.
+   */
+  private static String ownClass(String value) {
+    String producer = KafkaProducer.class.getName();
+    String own =
+        producer.substring(0, producer.length() - "clients.producer.KafkaProducer".length());
+    // in parts, because the build replaces the package also in constants
+    return value.replace(String.join(".", "org", "apache", "kafka", ""), own);
   }
 }

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Properties;
+import org.apache.kafka.common.security.scram.ScramLoginModule;
 import org.apache.spark.SparkConf;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -43,6 +44,19 @@ class KafkaClientSettingsTest {
     assertTrue(Long.parseLong(all.getProperty("delivery.timeout.ms")) <= 3_600_000);
     assertEquals("all", all.get("acks"));
     assertEquals("true", all.get("enable.idempotence"));
+  }
+
+  @Test
+  void loginModuleOfTheFileIsUsed(@TempDir Path folder) throws Exception {
+    String module = ScramLoginModule.class.getName();
+    Path file = folder.resolve("client.properties");
+    Files.write(
+        file,
+        Arrays.asList("sasl.jaas.config=" + module + " required username=\"a\" password=\"b\";"));
+
+    assertEquals(
+        module + " required username=\"a\" password=\"b\";",
+        producer(file.toString()).get("sasl.jaas.config"));
   }
 
   @Test

@@ -1,0 +1,70 @@
+"""`sparkfuse kafka`: the permissions and topics that Sparkfuse needs on a broker."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from sparkfuse.commands.history import DEFAULT_HOME, Home
+from sparkfuse.commands.output import print_json
+from sparkfuse.stack.layout import addresses_of_running_stack
+from sparkfuse_contracts.settings import Settings
+
+commands = typer.Typer(help="Prepare a Kafka cluster: permissions and topics.", no_args_is_help=True)
+
+
+class Format(StrEnum):
+    """How permissions are printed."""
+
+    COMMANDS = "commands"
+    JSON = "json"
+
+
+Principals = Annotated[
+    list[str] | None,
+    typer.Option("--principal", help="Principal of a role, as role=User:name; may be repeated. Default: all roles."),
+]
+Prefix = Annotated[str, typer.Option("--prefix", help="Prefix of the topics (default: SPARKFUSE_TOPIC_PREFIX).")]
+Form = Annotated[Format, typer.Option("--format", help="Commands of kafka-acls, or one JSON document.")]
+OldBrokers = Annotated[
+    bool, typer.Option("--old-brokers", help="Add IDEMPOTENT_WRITE, which brokers before Kafka 3.0 require.")
+]
+Apply = Annotated[bool, typer.Option("--apply", help="Add the permissions to the broker instead of printing them.")]
+
+
+@commands.command()
+def acls(
+    principal: Principals = None, prefix: Prefix = "", form: Form = Format.COMMANDS, old_brokers: OldBrokers = False,
+    apply: Apply = False, home: Home = DEFAULT_HOME,
+) -> None:  # fmt: skip
+    """Print what each role may do on Kafka, or grant it; everything else stays denied."""
+    from sparkfuse.stack import acls as permissions
+
+    settings = _settings(home, prefix)
+    principals = permissions.principals_of(principal or ())
+    wanted = permissions.grants(principals, settings.topic_prefix, old_brokers=old_brokers)
+    if apply:
+        count = permissions.apply(wanted, settings)
+        typer.echo(f"{count} permissions of {len(principals)} principals are granted on {settings.kafka_bootstrap}")
+    elif form is Format.JSON:
+        print_json(permissions.as_data(wanted))
+    else:
+        typer.echo("\n".join(permissions.commands(wanted, settings)))
+
+
+@commands.command()
+def topics(prefix: Prefix = "", home: Home = DEFAULT_HOME) -> None:
+    """Create the missing topics, and check the settings of the others."""
+    from sparkfuse.stack.topics import ensure_topics
+
+    created = ensure_topics(_settings(home, prefix))
+    typer.echo(f"topics created: {', '.join(created) or 'none, all exist'}")
+
+
+def _settings(home: Home, prefix: str) -> Settings:
+    settings = Settings.from_environment({**addresses_of_running_stack(home), **os.environ})
+    return dataclasses.replace(settings, topic_prefix=prefix) if prefix else settings

@@ -1,0 +1,42 @@
+"""The tables of the Flink jobs connect with the security of the owner's file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_stream_jobs.environment import fill
+
+TEMPLATE = (
+    "WITH (\n  'topic' = '{prefix}.live',\n  'properties.bootstrap.servers' = '{bootstrap}',\n  'format' = '{kind}'\n)"
+)
+
+
+def test_table_gets_the_security_of_the_file(tmp_path: Path) -> None:
+    """The login module has the package of the connector, and quotes and braces of a password stay as they are."""
+    file = tmp_path / "kafka.properties"
+    file.write_text(
+        "bootstrap.servers=kafka:9\nsecurity.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
+        "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required "
+        'username="job" password="it\'s {prefix}";\n'
+    )
+    settings = Settings.from_environment({"SPARKFUSE_KAFKA_CONFIG": str(file)})
+
+    assert fill(TEMPLATE, settings, kind="raw") == (
+        "WITH (\n"
+        "  'topic' = 'sparkfuse.live',\n"
+        "  'properties.bootstrap.servers' = 'kafka:9',\n"
+        "  'properties.security.protocol' = 'SASL_SSL',\n"
+        "  'properties.sasl.mechanism' = 'PLAIN',\n"
+        "  'properties.sasl.jaas.config' = 'org.apache.flink.kafka.shaded.org.apache.kafka.common.security.plain."
+        'PlainLoginModule required username="job" password="it\'\'s {prefix}";\',\n'
+        "  'format' = 'raw'\n)"
+    )
+
+
+def test_table_without_a_file_has_only_the_address() -> None:
+    """Without SPARKFUSE_KAFKA_CONFIG the statement is the one of the contract."""
+    settings = Settings.from_environment({"SPARKFUSE_KAFKA_BOOTSTRAP": "kafka:1"})
+    filled = fill(TEMPLATE, settings, kind="raw")
+
+    assert "'properties.bootstrap.servers' = 'kafka:1',\n  'format' = 'raw'" in filled
