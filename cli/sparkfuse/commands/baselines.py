@@ -108,6 +108,7 @@ def _explained(baseline: Baseline, *work: int | None) -> Explanation:
             abnormal=bool(each.abnormal),
             operator_rows=each.operator_rows,
             between_jobs_ms=each.between_jobs_ms,
+            disk_spilled_bytes=each.disk_spilled_bytes,
         )
         for each in baseline.samples
     ]

@@ -406,7 +406,7 @@ class TaskEnded(_message.Message):
     def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., task_id: _Optional[int] = ..., task_index: _Optional[int] = ..., task_attempt: _Optional[int] = ..., executor_id: _Optional[str] = ..., host: _Optional[str] = ..., speculative: bool = ..., launched_ms: _Optional[int] = ..., finished_ms: _Optional[int] = ..., duration_ms: _Optional[int] = ..., outcome: _Optional[str] = ..., failure_class: _Optional[str] = ..., failure_reason: _Optional[str] = ..., has_metrics: bool = ..., run_ms: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., gc_ms: _Optional[int] = ..., deserialize_ms: _Optional[int] = ..., result_bytes: _Optional[int] = ..., peak_execution_memory_bytes: _Optional[int] = ..., memory_spilled_bytes: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., input_bytes: _Optional[int] = ..., input_records: _Optional[int] = ..., output_bytes: _Optional[int] = ..., output_records: _Optional[int] = ..., shuffle_read_bytes: _Optional[int] = ..., shuffle_read_records: _Optional[int] = ..., fetch_wait_ms: _Optional[int] = ..., shuffle_write_bytes: _Optional[int] = ..., shuffle_write_records: _Optional[int] = ..., result_serialization_ms: _Optional[int] = ..., getting_result_ms: _Optional[int] = ..., deserialize_cpu_ns: _Optional[int] = ..., shuffle_write_ns: _Optional[int] = ..., remote_shuffle_read_bytes: _Optional[int] = ..., remote_shuffle_to_disk_bytes: _Optional[int] = ..., local_shuffle_read_bytes: _Optional[int] = ..., remote_shuffle_blocks: _Optional[int] = ..., local_shuffle_blocks: _Optional[int] = ..., remote_requests_ms: _Optional[int] = ..., merged_shuffle_read_bytes: _Optional[int] = ..., corrupt_merged_chunks: _Optional[int] = ..., merged_fallbacks: _Optional[int] = ..., peak_on_heap_execution_memory_bytes: _Optional[int] = ..., peak_off_heap_execution_memory_bytes: _Optional[int] = ..., exit_code: _Optional[int] = ..., exit_caused_by_app: bool = ..., fetch_failed_host: _Optional[str] = ..., fetch_failed_executor_id: _Optional[str] = ..., fetch_failed_shuffle_id: _Optional[int] = ..., locality: _Optional[str] = ...) -> None: ...
 
 class TaskProgress(_message.Message):
-    __slots__ = ("stage_id", "stage_attempt", "task_id", "task_index", "task_attempt", "executor_id", "host", "age_ms", "stalled_ms", "cpu_since_progress_ms", "cpu_ns", "activity", "memory_spilled_bytes", "disk_spilled_bytes", "input_bytes", "input_records", "output_bytes", "output_records", "shuffle_read_bytes", "shuffle_read_records", "shuffle_write_bytes", "shuffle_write_records", "stack", "python_worker")
+    __slots__ = ("stage_id", "stage_attempt", "task_id", "task_index", "task_attempt", "executor_id", "host", "age_ms", "stalled_ms", "cpu_since_progress_ms", "cpu_ns", "activity", "memory_spilled_bytes", "disk_spilled_bytes", "input_bytes", "input_records", "output_bytes", "output_records", "shuffle_read_bytes", "shuffle_read_records", "shuffle_write_bytes", "shuffle_write_records", "stack", "python_worker", "since_progress_ms", "spilled_since_progress_bytes", "since_spill_ms")
     STAGE_ID_FIELD_NUMBER: _ClassVar[int]
     STAGE_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
@@ -431,6 +431,9 @@ class TaskProgress(_message.Message):
     SHUFFLE_WRITE_RECORDS_FIELD_NUMBER: _ClassVar[int]
     STACK_FIELD_NUMBER: _ClassVar[int]
     PYTHON_WORKER_FIELD_NUMBER: _ClassVar[int]
+    SINCE_PROGRESS_MS_FIELD_NUMBER: _ClassVar[int]
+    SPILLED_SINCE_PROGRESS_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SINCE_SPILL_MS_FIELD_NUMBER: _ClassVar[int]
     stage_id: int
     stage_attempt: int
     task_id: int
@@ -455,7 +458,10 @@ class TaskProgress(_message.Message):
     shuffle_write_records: int
     stack: str
     python_worker: str
-    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., task_id: _Optional[int] = ..., task_index: _Optional[int] = ..., task_attempt: _Optional[int] = ..., executor_id: _Optional[str] = ..., host: _Optional[str] = ..., age_ms: _Optional[int] = ..., stalled_ms: _Optional[int] = ..., cpu_since_progress_ms: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., activity: _Optional[str] = ..., memory_spilled_bytes: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., input_bytes: _Optional[int] = ..., input_records: _Optional[int] = ..., output_bytes: _Optional[int] = ..., output_records: _Optional[int] = ..., shuffle_read_bytes: _Optional[int] = ..., shuffle_read_records: _Optional[int] = ..., shuffle_write_bytes: _Optional[int] = ..., shuffle_write_records: _Optional[int] = ..., stack: _Optional[str] = ..., python_worker: _Optional[str] = ...) -> None: ...
+    since_progress_ms: int
+    spilled_since_progress_bytes: int
+    since_spill_ms: int
+    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., task_id: _Optional[int] = ..., task_index: _Optional[int] = ..., task_attempt: _Optional[int] = ..., executor_id: _Optional[str] = ..., host: _Optional[str] = ..., age_ms: _Optional[int] = ..., stalled_ms: _Optional[int] = ..., cpu_since_progress_ms: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., activity: _Optional[str] = ..., memory_spilled_bytes: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., input_bytes: _Optional[int] = ..., input_records: _Optional[int] = ..., output_bytes: _Optional[int] = ..., output_records: _Optional[int] = ..., shuffle_read_bytes: _Optional[int] = ..., shuffle_read_records: _Optional[int] = ..., shuffle_write_bytes: _Optional[int] = ..., shuffle_write_records: _Optional[int] = ..., stack: _Optional[str] = ..., python_worker: _Optional[str] = ..., since_progress_ms: _Optional[int] = ..., spilled_since_progress_bytes: _Optional[int] = ..., since_spill_ms: _Optional[int] = ...) -> None: ...
 
 class ExecutorAdded(_message.Message):
     __slots__ = ("executor_id", "host", "cores", "added_ms", "resource_profile_id")

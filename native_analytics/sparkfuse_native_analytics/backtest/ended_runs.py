@@ -26,7 +26,7 @@ _APPLICATION = (
 )  # fmt: skip
 _STAGE = (
     "stage_id", "stage_attempt", "stage_fingerprint", "status", "elapsed_ms", "num_tasks", "succeeded_tasks",
-    "finished_cpu_ms", "work_bytes", "work_records", "operator_rows_max",
+    "finished_cpu_ms", "work_bytes", "work_records", "operator_rows_max", "disk_spilled_bytes",
 )  # fmt: skip
 
 

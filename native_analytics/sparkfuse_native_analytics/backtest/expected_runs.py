@@ -16,7 +16,7 @@ Columns = Mapping[str, Any]
 StageKey = tuple[int, int]
 EXPECTED = (
     "baseline_runs", "expected_ms", "expected_p95_ms", "expected_cpu_ms", "expected_cpu_p95_ms", "moved", "work_known",
-    "work_measure", "expected_between_p95_ms",
+    "work_measure", "expected_between_p95_ms", "usual_disk_spilled_bytes",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from sparkfuse_rules.knowledge.training_samples import APPLICATION, application_
 
 _STAGE_COLUMNS = (
     "stage_id", "stage_attempt", "stage_fingerprint", "status", "elapsed_ms", "num_tasks", "succeeded_tasks",
-    "finished_cpu_ms", "work_bytes", "work_records", "operator_rows_max",
+    "finished_cpu_ms", "work_bytes", "work_records", "operator_rows_max", "disk_spilled_bytes",
 )  # fmt: skip
 # The columns of one row of app_live or stage_live, and the completeness of its evidence.
 MeasuredRow = tuple[Mapping[str, Any], float]

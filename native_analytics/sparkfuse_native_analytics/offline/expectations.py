@@ -7,7 +7,12 @@ from typing import Any
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns
 from sparkfuse_rules.knowledge.baseline import Fit
-from sparkfuse_rules.knowledge.training_samples import APPLICATION, driver_idle_columns, expected_columns
+from sparkfuse_rules.knowledge.training_samples import (
+    APPLICATION,
+    driver_idle_columns,
+    expected_columns,
+    usual_spill_columns,
+)
 from sparkfuse_rules.knowledge.work import work_of
 
 Columns = dict[str, Any]
@@ -47,4 +52,4 @@ def expected(fitted: Fit | None, row: Any, running: bool) -> Columns:
         return {}
     expectation = fitted.at(work_of(row), running)
     found = expected_columns(expectation, row.get("elapsed_ms"), row.get("finished_cpu_ms"))
-    return {**found, **driver_idle_columns(fitted, row)}
+    return {**found, **driver_idle_columns(fitted, row), **usual_spill_columns(fitted)}

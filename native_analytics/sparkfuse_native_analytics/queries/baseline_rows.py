@@ -23,6 +23,7 @@ class BaselineSample:
     abnormal: bool | None = None
     operator_rows: int | None = None
     between_jobs_ms: int | None = None
+    disk_spilled_bytes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,9 @@ def fit(samples: Sequence[Sample], known_before_ms: int) -> Fit | None:
     runs = len({sample.run_key for sample in normal})
     if len({sample.run_key for sample in known}) < MIN_RUNS or runs < RUNS_OF_A_NEW_LEVEL:
         return None
-    return fit_lines(normal, runs)
+    spilled = [sample.disk_spilled_bytes for sample in known if sample.disk_spilled_bytes is not None]
+    # Abnormal runs count too: they succeeded, so that much spill is no runaway.
+    return replace(fit_lines(normal, runs), disk_spilled_bytes=max(spilled, default=None))
 
 
 def learn(samples: Sequence[Sample], sample: Sample, limit: int = LIMIT) -> tuple[Sample, ...]:

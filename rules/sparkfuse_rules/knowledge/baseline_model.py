@@ -52,7 +52,7 @@ class Sample:
     """The training sample of one run of a stage or application: times in ms; work is input and shuffle read.
 
     None means not reported. ``operator_rows`` are rows of SQL operators in stages that read nothing.
-    ``between_jobs_ms`` exists for applications only.
+    ``between_jobs_ms`` exists for applications only, ``disk_spilled_bytes`` for stages only.
     """
 
     run_key: str
@@ -65,6 +65,7 @@ class Sample:
     abnormal: bool = False
     operator_rows: int | None = None
     between_jobs_ms: int | None = None
+    disk_spilled_bytes: int | None = None
 
     @property
     def work(self) -> Work:
@@ -132,6 +133,7 @@ class Fit:
     """The lines of one stage by measure of work, for measures that enough samples have; "" is for no measure.
 
     ``driver_idle`` is the model of the driver's idle time, for applications with enough samples of it.
+    ``disk_spilled_bytes`` is the largest spill of the samples, None if no sample has it.
     """
 
     runs: int
@@ -139,6 +141,7 @@ class Fit:
     cpu: Mapping[str, Line]
     usual: Mapping[str, float]  # log of the median work
     driver_idle: DriverIdle | None = None
+    disk_spilled_bytes: int | None = None
 
     def at(self, work: Work, running: bool = False) -> Expectation:
         """Return the expectation for this amount of work, by the measure with the longest expected duration.

@@ -5,7 +5,9 @@ from __future__ import annotations
 from sparkfuse_contracts.generated.baseline_pb2 import BaselineSample
 from sparkfuse_rules.knowledge.baseline import Sample
 
-_COUNTS = ("cpu_ms", "work_bytes", "work_records", "num_tasks", "operator_rows", "between_jobs_ms")
+_COUNTS = (
+    "cpu_ms", "work_bytes", "work_records", "num_tasks", "operator_rows", "between_jobs_ms", "disk_spilled_bytes",
+)  # fmt: skip
 
 
 def sample_of(message: BaselineSample) -> Sample:

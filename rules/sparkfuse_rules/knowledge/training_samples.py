@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sparkfuse_rules.knowledge.baseline import moved
@@ -27,7 +28,7 @@ def stage_sample(run_key: str, completeness: float, stage: Columns, learned_ms: 
         return None
     if completeness < COMPLETE or (stage.get("succeeded_tasks") or 0) < COMPLETE * (stage.get("num_tasks") or 0):
         return None
-    return _sample(run_key, stage, learned_ms)
+    return replace(_sample(run_key, stage, learned_ms), disk_spilled_bytes=stage.get("disk_spilled_bytes"))
 
 
 def application_sample(run_key: str, completeness: float, application: Columns, learned_ms: int = 0) -> Sample | None:
@@ -43,6 +44,12 @@ def driver_idle_columns(fitted: Fit, application: Columns) -> dict[str, Any]:
     if fitted.driver_idle is None or elapsed_ms is None or between_ms is None:
         return {}
     return {"expected_between_p95_ms": fitted.driver_idle.bound_ms(elapsed_ms, between_ms)}
+
+
+def usual_spill_columns(fitted: Fit) -> dict[str, Any]:
+    """Return the column of stage_live with the largest spill of earlier runs, empty if it is unknown."""
+    spilled = fitted.disk_spilled_bytes
+    return {} if spilled is None else {"usual_disk_spilled_bytes": spilled}
 
 
 def ended_well(failed_jobs: int | None, failed_stages: int) -> bool:

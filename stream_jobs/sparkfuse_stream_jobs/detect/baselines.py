@@ -15,7 +15,12 @@ from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_rules.knowledge.baseline import Expectation, Fit, Sample, fit, learn, level_changed
 from sparkfuse_rules.knowledge.projection import RUNNING, share_of_whole
 from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
-from sparkfuse_rules.knowledge.training_samples import APPLICATION, driver_idle_columns, expected_columns
+from sparkfuse_rules.knowledge.training_samples import (
+    APPLICATION,
+    driver_idle_columns,
+    expected_columns,
+    usual_spill_columns,
+)
 from sparkfuse_rules.knowledge.work import Work, work_of
 from sparkfuse_stream_jobs.detect.baseline_updates import DEFAULT, BaselineKey, key_of_baseline, merge_baselines
 from sparkfuse_stream_jobs.detect.fit_cache import FitCache
@@ -87,7 +92,7 @@ def add_expectations(row: LiveRow, known: JobBaselines) -> LiveRow:
         return row
     expectation, elapsed_ms, cpu_ms = (_of_stage if row.HasField("stage") else _of_application)(row, fitted)
     target = row.stage if row.HasField("stage") else row.application
-    columns = expected_columns(expectation, elapsed_ms, cpu_ms)
+    columns = expected_columns(expectation, elapsed_ms, cpu_ms) | usual_spill_columns(fitted)
     if row.HasField("application"):
         columns |= driver_idle_columns(fitted, present(row.application))
     for name, value in columns.items():

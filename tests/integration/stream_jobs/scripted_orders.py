@@ -83,7 +83,8 @@ def continue_run(app: ScriptedApplication, seen: Seen) -> None:
     )  # fmt: skip
     app.send_fact(
         "task_progress", collector=EXECUTOR, **STAGE, task_id=13, task_index=3, age_ms=4000, stalled_ms=0,
-        cpu_ns=5_000_000, activity="moving", input_bytes=200, disk_spilled_bytes=11,
+        cpu_ns=5_000_000, activity="moving", input_bytes=200, disk_spilled_bytes=11, since_progress_ms=900,
+        spilled_since_progress_bytes=7, since_spill_ms=0,
     )  # fmt: skip
     app.flush()
     seen.wait_for("orders", "stage_live", lambda row: row.stage.finished_tasks == 5)

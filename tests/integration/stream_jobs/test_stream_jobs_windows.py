@@ -129,6 +129,8 @@ def test_running_stage_has_all_columns(seen: Seen) -> None:
         "running_shuffle_read_records": 0, "running_shuffle_write_bytes": 0, "running_output_bytes": 0,
         "running_memory_spilled_bytes": 0, "running_disk_spilled_bytes": 11, "running_cpu_ms": 5,
         "running_age_max_ms": 4000, "running_stalled_max_ms": 0, "running_untracked_tasks": 0,
+        "running_since_progress_min_ms": 900, "running_spilled_since_progress_max_bytes": 7,
+        "running_since_spill_ms": 0,
         "since_finish_ms": end_ms - zero - 5100, "disk_spilled_bytes": 141, "memory_spilled_bytes": 250,
         "work_bytes": 6609, "work_records": 103,
         "biggest_task_index": 2, "biggest_task_bytes": 6009, "biggest_task_ms": 4000,

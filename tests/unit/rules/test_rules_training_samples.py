@@ -22,8 +22,9 @@ STAGE = {
     "work_records": 2,
     "num_tasks": 100,
     "succeeded_tasks": 99,
+    "disk_spilled_bytes": 40,
 }
-LEARNED = Sample("run", 5, 900, 700, 10, 2, 100)
+LEARNED = Sample("run", 5, 900, 700, 10, 2, 100, disk_spilled_bytes=40)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,9 @@ def test_stage_sample_requires_a_complete_success(change, completeness, expected
 
 def test_application_sample_requires_success():
     """An application is a sample only if no job failed and its evidence is complete."""
-    application = {"status": "succeeded", "elapsed_ms": 900, "finished_cpu_ms": 700, "work_bytes": 10}
+    application = {
+        "status": "succeeded", "elapsed_ms": 900, "finished_cpu_ms": 700, "work_bytes": 10, "disk_spilled_bytes": 40,
+    }  # fmt: skip
 
     assert application_sample("run", 1.0, application, 5) == Sample("run", 5, 900, 700, 10, None, None)
     assert application_sample("run", 1.0, {**application, "operator_rows": 6}, 5).operator_rows == 6

@@ -20,6 +20,14 @@ final class StageCounters {
 
     long ageMs;
     long stalledMs;
+
+    /** 0, as for a task that reads and writes now, until the first progress. */
+    long sinceProgressMs;
+
+    long spilledSinceProgressBytes;
+
+    /** Null until the task spills. */
+    Long sinceSpillMs;
   }
 
   final int stageId;
@@ -66,6 +74,9 @@ final class StageCounters {
       task.totals = TaskTotals.of(progress);
       task.ageMs = progress.getAgeMs();
       task.stalledMs = progress.getStalledMs();
+      task.sinceProgressMs = progress.getSinceProgressMs();
+      task.spilledSinceProgressBytes = progress.getSpilledSinceProgressBytes();
+      task.sinceSpillMs = progress.hasSinceSpillMs() ? progress.getSinceSpillMs() : null;
     }
   }
 
@@ -131,6 +142,7 @@ final class StageCounters {
     columns.put("running_tasks", (long) running.size() + unknown);
     columns.put("running_age_max_ms", oldest);
     columns.put("running_stalled_max_ms", stalled);
+    addSpillWithoutProgress(columns);
     columns.put("finished_cpu_ms", finished.cpuNs / 1_000_000);
     columns.put("running_cpu_ms", now.cpuNs / 1_000_000);
     both(columns, "input_bytes", finished.inputBytes, now.inputBytes);
@@ -148,6 +160,26 @@ final class StageCounters {
     columns.put("work_bytes", all.inputBytes + all.shuffleReadBytes);
     columns.put("work_records", all.inputRecords + all.shuffleReadRecords);
     return columns;
+  }
+
+  /** Adds the columns of stage_live about spill without progress; absent if no task runs. */
+  private void addSpillWithoutProgress(Map<String, Long> columns) {
+    long sinceProgress = unknown > 0 ? 0 : Long.MAX_VALUE;
+    Running most = null;
+    for (Running task : running.values()) {
+      sinceProgress = Math.min(sinceProgress, task.sinceProgressMs);
+      if (most == null || task.spilledSinceProgressBytes > most.spilledSinceProgressBytes) {
+        most = task;
+      }
+    }
+    if (most == null) {
+      return;
+    }
+    columns.put("running_since_progress_min_ms", sinceProgress);
+    columns.put("running_spilled_since_progress_max_bytes", most.spilledSinceProgressBytes);
+    if (most.sinceSpillMs != null) {
+      columns.put("running_since_spill_ms", most.sinceSpillMs);
+    }
   }
 
   private static void both(Map<String, Long> columns, String name, long finished, long running) {

@@ -1,5 +1,6 @@
 package io.sparkfuse.spark.sampler;
 
+import io.sparkfuse.contracts.TaskProgress;
 import io.sparkfuse.spark.safety.SteadyClock;
 import org.apache.spark.TaskContext;
 
@@ -10,12 +11,17 @@ import org.apache.spark.TaskContext;
  * sampler changes it.
  */
 final class RunningTask {
+  private static final long NEVER = -1;
+
   final TaskContext context;
   final Thread thread;
   final long startedMs = SteadyClock.ms();
 
   private TaskSnapshot reading;
   private long movedMs = startedMs;
+  private long progressedMs = startedMs;
+  private long spilledBeforeProgressBytes;
+  private long spillGrewMs = NEVER;
   private long threadCpuNs;
   private long threadCpuDeltaNs;
   private long cpuSinceProgressNs;
@@ -29,6 +35,13 @@ final class RunningTask {
   /** Stores new counters and the total CPU time of the thread. */
   void read(TaskSnapshot now, long cpuNs, long nowMs) {
     moved = !now.sameAs(reading);
+    if (!now.readAndWroteNothingSince(reading)) {
+      progressedMs = nowMs;
+      spilledBeforeProgressBytes = now.diskSpilledBytes;
+    }
+    if (now.diskSpilledBytes > (reading == null ? 0 : reading.diskSpilledBytes)) {
+      spillGrewMs = nowMs;
+    }
     reading = now;
     threadCpuDeltaNs = Math.max(0, cpuNs - threadCpuNs);
     threadCpuNs = Math.max(0, cpuNs);
@@ -50,16 +63,23 @@ final class RunningTask {
     cpuSinceProgressNs += nanos;
   }
 
-  TaskSnapshot reading() {
-    return reading;
-  }
-
   boolean moved() {
     return moved;
   }
 
   long stalledMs(long nowMs) {
     return nowMs - movedMs;
+  }
+
+  /** Adds how long ago the task read, wrote and spilled, and how much it spilled meanwhile. */
+  void copyTo(TaskProgress.Builder progress, long nowMs) {
+    reading.copyTo(progress);
+    progress
+        .setSinceProgressMs(nowMs - progressedMs)
+        .setSpilledSinceProgressBytes(reading.diskSpilledBytes - spilledBeforeProgressBytes);
+    if (spillGrewMs != NEVER) {
+      progress.setSinceSpillMs(nowMs - spillGrewMs);
+    }
   }
 
   long ageMs(long nowMs) {

@@ -88,7 +88,7 @@ final class TaskProgressSampler {
             .setCpuSinceProgressMs(task.cpuSinceProgressNs() / 1_000_000)
             .setCpuNs(task.threadCpuNs())
             .setActivity(activity);
-    task.reading().copyTo(progress);
+    task.copyTo(progress, nowMs);
     if (stack != null && task.stalledMs(nowMs) >= stackAfterMs) {
       progress.setStack(stack.text());
       String worker = stack.inPython() ? python.describeStalled() : null;

@@ -3,6 +3,7 @@ package io.sparkfuse.spark.sampler;
 import io.sparkfuse.contracts.TaskProgress;
 import io.sparkfuse.spark.listener.ScalaAccess;
 import io.sparkfuse.spark.safety.PluginLog;
+import java.util.Arrays;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.util.AccumulatorV2;
 
@@ -46,6 +47,14 @@ final class TaskSnapshot {
   /** Returns whether no counter changed since the earlier snapshot. */
   boolean sameAs(TaskSnapshot earlier) {
     return earlier != null && mark == earlier.mark;
+  }
+
+  /**
+   * Returns whether the task neither read nor wrote since the earlier snapshot. Spill and metrics
+   * of operators do not count, because they also grow in a join whose result never ends.
+   */
+  boolean readAndWroteNothingSince(TaskSnapshot earlier) {
+    return earlier != null && Arrays.equals(counters, earlier.counters);
   }
 
   void copyTo(TaskProgress.Builder progress) {

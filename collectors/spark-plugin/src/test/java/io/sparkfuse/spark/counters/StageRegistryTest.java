@@ -1,6 +1,7 @@
 package io.sparkfuse.spark.counters;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.contracts.JobStarted;
@@ -89,6 +90,37 @@ class StageRegistryTest {
     nowMs = 6_500;
     assertEquals(1_500, registry.columns(3, 1).get("since_finish_ms"));
     assertEquals(5_500, registry.columns(3, 1).get("elapsed_ms"));
+  }
+
+  private void spillOnly(long task, long sinceProgressMs, long bytes, long sinceSpillMs) {
+    registry.taskProgressed(
+        TaskProgress.newBuilder()
+            .setStageId(3)
+            .setStageAttempt(1)
+            .setTaskId(task)
+            .setSinceProgressMs(sinceProgressMs)
+            .setSpilledSinceProgressBytes(bytes)
+            .setSinceSpillMs(sinceSpillMs)
+            .build());
+  }
+
+  @Test
+  void spillWithoutProgressIsOfTheTaskWithTheMostBytes() {
+    spillOnly(11, 90_000, 500, 60_000);
+    assertEquals(
+        0, registry.columns(3, 1).get("running_since_progress_min_ms"), "of task 12 it is unknown");
+    spillOnly(12, 40_000, 20, 100);
+    Map<String, Long> columns = registry.columns(3, 1);
+
+    assertEquals(40_000, columns.get("running_since_progress_min_ms"));
+    assertEquals(500, columns.get("running_spilled_since_progress_max_bytes"));
+    assertEquals(60_000, columns.get("running_since_spill_ms"));
+    progress(11, 500);
+    progress(12, 500);
+    assertNull(registry.columns(3, 1).get("running_since_spill_ms"), "older plugins do not report");
+    end(11, "success", 0);
+    end(12, "success", 0);
+    assertNull(registry.columns(3, 1).get("running_since_progress_min_ms"), "no task runs");
   }
 
   @Test

@@ -73,9 +73,11 @@ final class StageRows {
     TaskProgress.Builder sum = TaskProgress.newBuilder();
     long ageMax = -1;
     long stalledMax = -1;
+    SpillWithoutProgress spill = new SpillWithoutProgress();
     for (RunningTask task : stage.tasks.running()) {
       TaskProgress progress = task.getProgress();
       add(sum, progress);
+      spill.add(task);
       ageMax = Math.max(ageMax, ageMs(task));
       if (progress.hasStalledMs()) {
         stalledMax = Math.max(stalledMax, progress.getStalledMs());
@@ -92,6 +94,7 @@ final class StageRows {
         .setRunningMemorySpilledBytes(sum.getMemorySpilledBytes())
         .setRunningDiskSpilledBytes(sum.getDiskSpilledBytes())
         .setRunningCpuMs(sum.getCpuNs() / 1_000_000);
+    spill.copyTo(row, stage.tasks.untracked());
     if (ageMax >= 0) {
       row.setRunningAgeMaxMs(ageMax);
     }
