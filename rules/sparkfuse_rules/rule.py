@@ -14,7 +14,8 @@ ACTIONS = ("warn", "kill_task", "cancel_query", "cancel_stage", "cancel_jobs", "
 # Columns that the hook in the driver computes from its own counters, so that it can verify the condition of a signal.
 HOOK_COLUMNS = (
     "disk_spilled_bytes", "elapsed_ms", "failed_tasks", "finished_tasks", "killed_tasks", "memory_spilled_bytes",
-    "num_tasks", "running_age_max_ms", "running_disk_spilled_bytes", "running_stalled_max_ms", "running_tasks",
+    "num_tasks", "running_age_max_ms", "running_disk_spilled_bytes", "running_since_progress_min_ms",
+    "running_since_spill_ms", "running_spilled_since_progress_max_bytes", "running_stalled_max_ms", "running_tasks",
     "since_finish_ms", "succeeded_tasks", "work_bytes", "work_records",
 )  # fmt: skip
 Value = int | float | str | bool | None

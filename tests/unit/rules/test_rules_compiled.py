@@ -38,5 +38,8 @@ def test_undecidable_rule_names_missing_columns():
     undecidable = {rule.id: rule.undecidable for rule in rules_offline()}
 
     assert undecidable["task_stuck"] == ("stalled_ms", "activity")
-    assert undecidable["stage_runaway_spill"] == ("running_tasks", "since_finish_ms")
+    assert undecidable["stage_runaway_spill"] == (
+        "running_tasks", "running_since_progress_min_ms", "running_spilled_since_progress_max_bytes",
+        "running_since_spill_ms",
+    )  # fmt: skip
     assert undecidable["stage_skew"] == ()

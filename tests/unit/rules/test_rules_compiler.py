@@ -55,7 +55,10 @@ def test_unknown_dialect_is_rejected():
 
 def test_evidence_is_the_evaluated_columns():
     """These are the columns of when and of the severities, in the order of the view."""
-    assert columns(SPILL) == ("running_tasks", "since_finish_ms", "disk_spilled_bytes")
+    assert columns(SPILL) == (
+        "running_tasks", "running_since_progress_min_ms", "running_spilled_since_progress_max_bytes",
+        "running_since_spill_ms", "disk_spilled_bytes", "usual_disk_spilled_bytes",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -73,4 +76,7 @@ def test_rule_with_live_only_columns_is_undecidable(rule, engine, expected):
 
 def test_undecidable_columns_are_named():
     """The missing columns are returned."""
-    assert undecidable_columns(SPILL, "offline") == ("running_tasks", "since_finish_ms")
+    assert undecidable_columns(SPILL, "offline") == (
+        "running_tasks", "running_since_progress_min_ms", "running_spilled_since_progress_max_bytes",
+        "running_since_spill_ms",
+    )  # fmt: skip
