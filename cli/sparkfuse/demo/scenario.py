@@ -90,7 +90,7 @@ CONFIGURATION = """\
 # A real installation keeps the default of 300 probes before a rule may be armed.
 rules:
   stage_runaway_spill:
-    params: {budget_bytes: 2500000000, max_since_finish_ms: 20000}
+    params: {budget_bytes: 400000000, max_since_progress_ms: 20000, max_since_spill_ms: 60000}
     fuse: {mode: act}
 fuse:
   arming: {probes: 0}

@@ -1,6 +1,6 @@
-"""Sorts the result of a join without a condition: it spills and no task ends, until the fuse stops the stage.
+"""Sorts the result of a join without a condition: it spills without reading, until the fuse stops the stage.
 
-Usage: runaway_sort.py [ROWS_PER_TASK]. Exits with 0 if the fuse stopped it and the session is still usable.
+Usage: runaway_sort.py [CUSTOMERS]. Exits with 0 if the fuse stopped it and the session is still usable.
 """
 
 import sys
@@ -11,10 +11,14 @@ import sparkfuse
 
 
 def main():
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000_000
+    customers = int(sys.argv[1]) if len(sys.argv) > 1 else 500_000
     spark = SparkSession.builder.appName("forgotten_condition").config("spark.memory.fraction", "0.2").getOrCreate()
     breaker = sparkfuse.CircuitBreaker(spark)
-    pairs = spark.range(0, rows, 1, 2).select(functions.sha2(functions.col("id").cast("string"), 256).alias("pair"))
+    orders = spark.range(0, 2_000, 1, 2).select(functions.col("id").cast("string").alias("order"))
+    customer = functions.col("id").cast("string").alias("customer")
+    pairs = orders.crossJoin(functions.broadcast(spark.range(0, customers).select(customer))).select(
+        functions.sha2(functions.concat_ws("-", "order", "customer"), 256).alias("pair")
+    )
     try:
         with breaker.guard("sort all pairs"):
             pairs.sortWithinPartitions("pair").write.format("noop").mode("overwrite").save()

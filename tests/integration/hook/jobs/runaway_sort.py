@@ -1,7 +1,8 @@
-"""Job code with a `CircuitBreaker` around a sort that spills and never ends."""
+"""Job code with a `CircuitBreaker` around a sort of a cross join: it spills, reads nothing more and never ends."""
 
 import sys
 
+from driver_counters import print_counters
 from pyspark.sql import SparkSession, functions
 
 import sparkfuse
@@ -11,7 +12,12 @@ fuse = sparkfuse.CircuitBreaker(spark)
 while not fuse.state()["watching"]:
     pass
 print("APPLICATION", spark.sparkContext.applicationId, spark.sparkContext._jsc.sc().startTime(), flush=True)
-rows = spark.range(0, 4_000_000_000, 1, 2).select(functions.sha2(functions.col("id").cast("string"), 256).alias("k"))
+print_counters(spark)
+# Each task reads its 1,000 rows at once and joins each of them with all rows of the other side.
+left = spark.range(0, 2_000, 1, 2).select(functions.col("id").alias("left"))
+right = functions.broadcast(spark.range(0, 500_000).select(functions.col("id").alias("right")))
+pair = functions.concat(functions.col("left").cast("string"), functions.lit("-"), functions.col("right").cast("string"))
+rows = left.crossJoin(right).select(functions.sha2(pair, 256).alias("k"))
 for attempt in ("first", "second"):
     try:
         with fuse.guard(f"{attempt} sort"):
