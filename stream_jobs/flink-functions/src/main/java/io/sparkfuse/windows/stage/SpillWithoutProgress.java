@@ -7,7 +7,7 @@ import io.sparkfuse.windows.wire.RunningTask;
 /**
  * How long no running task of a stage read or wrote, and the task that spilled most since it did.
  *
- * <p>A task of which this is unknown counts as one that reads and writes now. The time since the
+ * <p>A task counts as one that reads and writes now if its progress is unknown. The time since the
  * last spill is the one of the task with the most bytes, so that a task that has stopped spilling
  * and another one that spills little are not taken for one that spills much.
  */

@@ -20,7 +20,7 @@ class SpillWithoutProgressTest {
     assertEquals(60_000, row.getRunningSinceSpillMs());
   }
 
-  /** A task of which no progress is known counts as one that reads and writes now. */
+  /** A task without known progress counts as one that reads and writes now. */
   @Test
   void unknownTaskReadsAndWritesNow() {
     RunningTask started = RunningTask.newBuilder().setTaskId(3).build();
