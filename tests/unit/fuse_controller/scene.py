@@ -30,10 +30,12 @@ MINUTE_MS = 60_000
 
 
 def live_row(app_id="app-1", now_ms=NOW_MS, seq=1, completeness=1.0, cluster="prod", **stage):
-    """Return the row of a running stage that spills 60 GB while no task ends; ``stage`` overrides columns."""
+    """Return the row of a running stage that spills 60 GB without reading; ``stage`` overrides columns."""
     columns = {
         "stage_id": 3, "stage_attempt": 0, "name": "sort at job.py:7", "status": "running", "elapsed_ms": 900_000,
-        "disk_spilled_bytes": 60_000_000_000, "since_finish_ms": 700_000, "running_tasks": 2, "finished_tasks": 0,
+        "disk_spilled_bytes": 60_000_000_000, "running_spilled_since_progress_max_bytes": 60_000_000_000,
+        "running_since_progress_min_ms": 700_000, "running_since_spill_ms": 2_000, "running_tasks": 2,
+        "finished_tasks": 0,
     }  # fmt: skip
     return LiveRow(
         view="stage_live", cluster=cluster, tenant="sales", app_id=app_id, app_attempt=0, app_start_ms=START_MS,
@@ -43,7 +45,7 @@ def live_row(app_id="app-1", now_ms=NOW_MS, seq=1, completeness=1.0, cluster="pr
 
 def healthy_row(app_id="healthy-1", now_ms=NOW_MS, seq=1, **stage):
     """Return the row of a running stage that does not spill."""
-    return live_row(app_id, now_ms, seq, **{"disk_spilled_bytes": 0, **stage})
+    return live_row(app_id, now_ms, seq, **{"running_spilled_since_progress_max_bytes": 0, **stage})
 
 
 def application_row(app_id, status, now_ms=NOW_MS, seq=99):

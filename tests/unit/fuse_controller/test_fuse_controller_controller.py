@@ -6,7 +6,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_native_analytics.fuse_controller.safeguards import BigPicture, Budget, Hold
 from sparkfuse_native_analytics.fuse_controller.silences import Matcher, Silence
 from sparkfuse_rules.policies import policy_hash, policy_line
-from tests.unit.fuse_controller.scene import NOW_MS, RULE, START_MS, finding, live_row
+from tests.unit.fuse_controller.scene import NOW_MS, RULE, START_MS, finding, healthy_row, live_row
 
 
 def test_runaway_stage_gets_one_signal(world, make_controller, show):
@@ -67,7 +67,7 @@ def test_job_override_applies_to_its_job(world, make_controller, show, tmp_path,
     configuration.write_text(f'jobs: [{{job: "ord*", rules: {{{RULE}: {setting}}}}}]')
     controller = make_controller(mode, configuration)
     spilled = 70_000_000 if "60000000}" in setting else 60_000_000_000
-    show(controller, live_row(disk_spilled_bytes=spilled), finding())
+    show(controller, live_row(running_spilled_since_progress_max_bytes=spilled), finding())
     for _ in range(3):
         controller.evaluate(world)
 
@@ -100,10 +100,10 @@ def test_job_override_does_not_apply_to_other_jobs(world, make_controller, show,
         pytest.param([live_row(), finding(now_ms=NOW_MS - 90_001)], id="finding too old"),
         pytest.param([live_row(), finding(severity="warning")], id="only a warning"),
         pytest.param([live_row(now_ms=NOW_MS - 20_001), finding()], id="row too old"),
-        pytest.param([live_row(disk_spilled_bytes=1), finding()], id="own view does not match"),
+        pytest.param([live_row(running_spilled_since_progress_max_bytes=1), finding()], id="own view does not match"),
         pytest.param([live_row(elapsed_ms=29_999), finding()], id="not long enough"),
         pytest.param([live_row(), live_row(seq=2, status="failed"), finding()], id="the stage has ended"),
-        pytest.param([live_row(seq=2, since_finish_ms=5), live_row(seq=1), finding()], id="the latest row counts"),
+        pytest.param([live_row(seq=2, running_since_progress_min_ms=5), live_row(seq=1), finding()], id="latest row"),
     ],
 )
 def test_act_needs_finding_and_matching_rows(world, make_controller, show, shown):
@@ -158,7 +158,7 @@ def test_hold_covers_matching_patterns_until_it_ends(hold, expected):
 def test_few_affected_applications_are_stopped(world, make_controller, show):
     """Three affected applications of forty are below the share, so each is stopped."""
     controller = make_controller("act", budget=Budget(9, 99, 99))
-    healthy = [live_row(f"healthy-{n}", disk_spilled_bytes=0) for n in range(40)]
+    healthy = [healthy_row(f"healthy-{n}") for n in range(40)]
     show(controller, *healthy, *(m for n in range(3) for m in (live_row(f"app-{n}"), finding(f"app-{n}"))))
     controller.evaluate(world)
 
@@ -201,7 +201,7 @@ def test_rows_are_refreshed_before_the_act(world, make_controller, show):
     """A row that arrives between decision and act and no longer matches prevents the act."""
     controller = make_controller("act")
     show(controller, live_row(), finding())
-    world.arriving.append(lambda: show(controller, live_row(seq=2, since_finish_ms=10)))
+    world.arriving.append(lambda: show(controller, live_row(seq=2, running_since_progress_min_ms=10)))
     controller.evaluate(world)
 
     assert world.steps == []
