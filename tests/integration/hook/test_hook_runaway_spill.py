@@ -21,6 +21,7 @@ from tests.integration.collectors.spark_runs import SparkRun
 from tests.integration.hook.conftest import Signer
 from tests.integration.stream_jobs.conftest import RunningJob
 from tests.integration.stream_jobs.windows_seen import Seen
+from tests.kafka import settings_of
 from tests.waiting import wait_for
 
 JOBS = Path(__file__).parent / "jobs"
@@ -36,7 +37,7 @@ JOB_SECONDS = 420
 @pytest.fixture
 def seen(kafka_bootstrap: str, topics: str, tmp_path: Path) -> Iterator[Seen]:
     """The rows of a windows job that runs beside the Spark job."""
-    ensure_topics(kafka_bootstrap, topics)
+    ensure_topics(settings_of(kafka_bootstrap, topics))
     environment = {
         "SPARKFUSE_HOME": str(tmp_path / "home"),
         "SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap,
