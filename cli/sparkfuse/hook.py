@@ -117,7 +117,7 @@ class CircuitBreaker:
     def _stopped_since(self, seen: set[int], doing: str) -> FuseBlownError | None:
         """Return the reason from the plugin's state; Spark gives none when the application is stopped."""
         for event in reversed(self.state()["events"]):
-            stopped = event.get("outcome") == "acted" and event.get("action") != "warn"
+            stopped = event.get("outcome") in ("requested", "ended", "unfreed") and event.get("action") != "warn"
             if stopped and event.get("generation") not in seen:
                 return _from_event(event, doing)
         return None

@@ -21,7 +21,7 @@ EVENT = {
     "generation": 4,
     "rule": "stage_runaway_spill",
     "action": "cancel_stage",
-    "outcome": "acted",
+    "outcome": "ended",
     "evidence": "3.1 GB spilled",
     "override": "set spark.sparkfuse.fuse.hold=true",
     "finding_id": "f00d",

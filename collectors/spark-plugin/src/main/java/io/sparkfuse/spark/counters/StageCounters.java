@@ -28,6 +28,13 @@ final class StageCounters {
 
     /** Null until the task spills. */
     Long sinceSpillMs;
+
+    /** When the start or the last progress arrived, by the registry's clock. */
+    long seenMs;
+
+    Running(long seenMs) {
+      this.seenMs = seenMs;
+    }
   }
 
   final int stageId;
@@ -60,15 +67,15 @@ final class StageCounters {
    * Counts a started task. Returns whether it was stored; {@code room} is false if the limit is
    * reached.
    */
-  boolean taskStarted(long taskId, boolean room) {
+  boolean taskStarted(long taskId, boolean room, long nowMs) {
     if (room) {
-      return running.put(taskId, new Running()) == null;
+      return running.put(taskId, new Running(nowMs)) == null;
     }
     unknown++;
     return false;
   }
 
-  void taskProgressed(TaskProgress progress) {
+  void taskProgressed(TaskProgress progress, long nowMs) {
     Running task = running.get(progress.getTaskId());
     if (task != null) { // null if it has ended meanwhile
       task.totals = TaskTotals.of(progress);
@@ -77,6 +84,7 @@ final class StageCounters {
       task.sinceProgressMs = progress.getSinceProgressMs();
       task.spilledSinceProgressBytes = progress.getSpilledSinceProgressBytes();
       task.sinceSpillMs = progress.hasSinceSpillMs() ? progress.getSinceSpillMs() : null;
+      task.seenMs = nowMs;
     }
   }
 
@@ -117,6 +125,15 @@ final class StageCounters {
 
   Set<Long> runningTasks() {
     return running.keySet();
+  }
+
+  /** Returns the time since the running task that was silent longest reported or started. */
+  long progressAgeMs(long nowMs) {
+    long oldest = 0;
+    for (Running task : running.values()) {
+      oldest = Math.max(oldest, nowMs - task.seenMs);
+    }
+    return oldest;
   }
 
   /** Returns all counters by column, in the units of the view. */

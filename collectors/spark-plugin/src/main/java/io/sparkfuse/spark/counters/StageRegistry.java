@@ -8,14 +8,13 @@ import io.sparkfuse.contracts.TaskEnded;
 import io.sparkfuse.contracts.TaskProgress;
 import io.sparkfuse.contracts.TaskStarted;
 import io.sparkfuse.spark.safety.SteadyClock;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.LongSupplier;
 
 /**
@@ -35,10 +34,7 @@ public final class StageRegistry {
   private final LongSupplier clockMs;
   private final LinkedHashMap<Long, StageCounters> stages = new LinkedHashMap<>();
 
-  /** The stages of each running job, ascending. */
-  private final TreeMap<Integer, int[]> stagesOfJobs = new TreeMap<>();
-
-  private int stagesOfAllJobs;
+  private final RunningJobs jobs = new RunningJobs();
   private int running;
   private long forgotten;
   private long succeededJobs;
@@ -55,26 +51,21 @@ public final class StageRegistry {
   }
 
   public synchronized void jobStarted(JobStarted job) {
-    int[] its = job.getStageIdsList().stream().mapToInt(Integer::intValue).sorted().toArray();
-    forgetJob(stagesOfJobs.put(job.getJobId(), its));
-    stagesOfAllJobs += its.length;
-    while (stagesOfJobs.size() > MAX_JOBS || stagesOfAllJobs > MAX_STAGES_OF_JOBS) {
-      forgetJob(stagesOfJobs.pollFirstEntry().getValue());
-      forgotten++;
-    }
+    jobStarted(job, false);
+  }
+
+  /** Adds a job; {@code streaming} if it is part of a streaming query. */
+  public synchronized void jobStarted(JobStarted job, boolean streaming) {
+    forgotten += jobs.add(job, streaming);
   }
 
   public synchronized void jobEnded(JobEnded job) {
-    forgetJob(stagesOfJobs.remove(job.getJobId()));
+    jobs.remove(job.getJobId());
     if (job.getSucceeded()) {
       succeededJobs++;
     } else {
       failedJobs++;
     }
-  }
-
-  private void forgetJob(int[] its) {
-    stagesOfAllJobs -= its == null ? 0 : its.length;
   }
 
   public synchronized void stageStarted(StageStarted stage) {
@@ -138,7 +129,7 @@ public final class StageRegistry {
     StageCounters counters = stages.get(key(task.getStageId(), task.getStageAttempt()));
     if (counters != null) {
       boolean room = running < MAX_RUNNING;
-      running += counters.taskStarted(task.getTaskId(), room) ? 1 : 0;
+      running += counters.taskStarted(task.getTaskId(), room, clockMs.getAsLong()) ? 1 : 0;
       forgotten += room ? 0 : 1;
     }
   }
@@ -146,7 +137,7 @@ public final class StageRegistry {
   public synchronized void taskProgressed(TaskProgress task) {
     StageCounters counters = stages.get(key(task.getStageId(), task.getStageAttempt()));
     if (counters != null) {
-      counters.taskProgressed(task);
+      counters.taskProgressed(task, clockMs.getAsLong());
     }
   }
 
@@ -165,25 +156,45 @@ public final class StageRegistry {
 
   /** Returns the running job with the lowest id that uses a stage, or null. */
   public synchronized Integer firstJob(int stageId) {
-    List<Integer> jobs = jobsOf(stageId);
-    return jobs.isEmpty() ? null : jobs.get(0);
+    List<Integer> found = jobs.ofStage(stageId);
+    return found.isEmpty() ? null : found.get(0);
   }
 
   /** Returns the running jobs that use a stage. */
-  public synchronized List<Integer> jobsOf(int stageId) {
-    List<Integer> jobs = new ArrayList<>();
-    stagesOfJobs.forEach(
-        (job, its) -> {
-          if (Arrays.binarySearch(its, stageId) >= 0) {
-            jobs.add(job);
-          }
-        });
-    return jobs;
+  public synchronized Set<Integer> jobsOf(int stageId) {
+    return new TreeSet<>(jobs.ofStage(stageId));
+  }
+
+  /** Returns the running jobs of a SQL execution. */
+  public synchronized Set<Integer> jobsOfExecution(long executionId) {
+    return new TreeSet<>(jobs.ofExecution(executionId));
+  }
+
+  /** Returns the running jobs with a job tag or of a job group. */
+  public synchronized Set<Integer> jobsOfTag(String tag) {
+    return new TreeSet<>(jobs.ofTag(tag));
   }
 
   /** Returns the running jobs. */
-  public synchronized List<Integer> runningJobs() {
-    return new ArrayList<>(stagesOfJobs.keySet());
+  public synchronized Set<Integer> runningJobs() {
+    return new TreeSet<>(jobs.ids());
+  }
+
+  /** Returns the users, sessions or job groups of some running jobs. */
+  public synchronized Set<String> owners(Set<Integer> some) {
+    return jobs.owners(some);
+  }
+
+  /** Returns whether some running jobs are part of streaming queries. */
+  public synchronized boolean streams(Set<Integer> some) {
+    return jobs.streams(some);
+  }
+
+  /** Returns the job groups of some running jobs. */
+  public synchronized Set<String> groups(Set<Integer> some) {
+    Set<String> groups = new TreeSet<>();
+    some.forEach(job -> groups.add(jobs.group(job)));
+    return groups;
   }
 
   /**
@@ -197,21 +208,42 @@ public final class StageRegistry {
     return counters.columns(clockMs.getAsLong());
   }
 
+  /** Returns the time since the running task that was silent longest reported or started, in ms. */
+  public synchronized long progressAgeMs(int stageId, int attempt) {
+    StageCounters counters = stages.get(key(stageId, attempt));
+    return counters == null ? 0 : counters.progressAgeMs(clockMs.getAsLong());
+  }
+
+  /** Returns the ids of the running tasks of a stage attempt. */
+  public synchronized Set<Long> runningTasks(int stageId, int attempt) {
+    StageCounters counters = stages.get(key(stageId, attempt));
+    return counters == null ? new TreeSet<>() : new TreeSet<>(counters.runningTasks());
+  }
+
   /** Returns the ids of the running tasks of all attempts of a stage. */
-  public synchronized List<Long> runningTasks(int stageId) {
-    List<Long> tasks = new ArrayList<>();
-    for (StageCounters counters : stages.values()) {
-      if (counters.stageId == stageId) {
-        tasks.addAll(counters.runningTasks());
-      }
-    }
-    return tasks;
+  public synchronized Set<Long> runningTasks(int stageId) {
+    return tasksOf(Collections.singleton(stageId));
+  }
+
+  /** Returns the ids of the running tasks of stages that no other running job uses. */
+  public synchronized Set<Long> runningTasksOnlyOf(Set<Integer> some) {
+    return tasksOf(jobs.stagesOnlyOf(some));
   }
 
   /** Returns the ids of all running tasks. */
-  public synchronized List<Long> runningTasks() {
-    List<Long> tasks = new ArrayList<>();
+  public synchronized Set<Long> runningTasks() {
+    Set<Long> tasks = new TreeSet<>();
     stages.values().forEach(counters -> tasks.addAll(counters.runningTasks()));
+    return tasks;
+  }
+
+  private Set<Long> tasksOf(Set<Integer> some) {
+    Set<Long> tasks = new TreeSet<>();
+    for (StageCounters counters : stages.values()) {
+      if (some.contains(counters.stageId)) {
+        tasks.addAll(counters.runningTasks());
+      }
+    }
     return tasks;
   }
 

@@ -11,7 +11,8 @@ import java.util.Map;
 /**
  * The state of the fuse for job code: mode, hold, and the signals that were shown or obeyed.
  *
- * <p>Open from the first warning or act until {@link #reset}. Thread-safe.
+ * <p>Open from the first act until {@link #reset}. Warnings and held signals are events and never
+ * open it. Thread-safe.
  */
 public final class FuseState {
   private static final int MAX_EVENTS = 20;
@@ -21,6 +22,7 @@ public final class FuseState {
   private boolean hold;
   private boolean open;
   private boolean watching;
+  private long sequence;
 
   public FuseState(FuseMode mode, boolean hold) {
     this.mode = mode;
@@ -50,31 +52,54 @@ public final class FuseState {
     open = false;
   }
 
-  synchronized void opened(Signal signal, SignalResult result, long nowMs) {
+  /** Lists a signal that stops nothing: {@code outcome} is warned or held. */
+  synchronized void shown(Signal signal, String outcome, long nowMs) {
+    add(signal, outcome, nowMs);
+  }
+
+  /** Opens the fuse, because work is about to be stopped. Returns the event's sequence number. */
+  synchronized long opened(Signal signal, long nowMs) {
     open = true;
+    return add(signal, "requested", nowMs);
+  }
+
+  /** Sets the outcome of an act: ended, unfreed or failed. */
+  synchronized void finished(long event, String outcome) {
+    for (Map<String, Object> each : events) {
+      if (each.get("sequence").equals(event)) {
+        each.put("outcome", outcome);
+      }
+    }
+  }
+
+  private long add(Signal signal, String outcome, long nowMs) {
     if (events.size() >= MAX_EVENTS) {
       events.removeFirst();
     }
-    events.addLast(event(signal, result, nowMs));
+    sequence++;
+    events.addLast(event(signal, outcome, nowMs));
+    return sequence;
   }
 
-  private static Map<String, Object> event(Signal signal, SignalResult result, long nowMs) {
+  private Map<String, Object> event(Signal signal, String outcome, long nowMs) {
     Map<String, Object> event = new LinkedHashMap<>();
-    event.put("signal_id", signal.getSignalId());
+    event.put("sequence", sequence);
+    event.put("signal_id", ReasonText.clean(signal.getSignalId()));
     event.put("generation", signal.getGeneration());
     event.put("rule", ReasonText.clean(signal.getRule()));
     event.put("action", signal.getAction());
-    event.put("outcome", result.outcome);
+    event.put("outcome", outcome);
     event.put("evidence", ReasonText.clean(signal.getEvidence()));
     event.put("override", ReasonText.override(signal));
     event.put("finding_id", signal.getFindingId());
     event.put("dashboard_url", ReasonText.clean(signal.getDashboardUrl()));
     event.put("message", ReasonText.of(signal));
     event.put("at_ms", nowMs);
-    if (signal.hasStageId()) {
-      event.put("stage_id", signal.getStageId());
-      event.put("stage_attempt", signal.getStageAttempt());
-    }
+    event.put("stage_id", signal.hasStageId() ? signal.getStageId() : null);
+    event.put("stage_attempt", signal.hasStageId() ? signal.getStageAttempt() : null);
+    event.put("query_id", signal.hasQueryId() ? signal.getQueryId() : null);
+    event.put("task_id", signal.hasTaskId() ? signal.getTaskId() : null);
+    event.put("job_tag", signal.getJobTag().isEmpty() ? null : signal.getJobTag());
     return event;
   }
 

@@ -1,179 +1,251 @@
 package io.sparkfuse.spark.hook;
 
 import io.sparkfuse.contracts.Signal;
-import io.sparkfuse.contracts.SignedSignal;
-import io.sparkfuse.spark.counters.StageRegistry;
+import io.sparkfuse.contracts.SignedMessage;
 import io.sparkfuse.spark.facts.Application;
-import io.sparkfuse.spark.safety.CollectorProtection;
 import io.sparkfuse.spark.safety.FaultCounter;
 import io.sparkfuse.spark.safety.PluginLog;
-import io.sparkfuse.spark.settings.PluginSettings.FuseMode;
-import java.util.Collections;
-import java.util.Map;
+import java.util.List;
 
 /**
- * Verifies one signal at a time: signature, identity, time, generation, the owner's mode, and its
- * predicate with this JVM's counters. If a check fails, the hook writes a receipt and the job
- * continues.
+ * Handles one signal at a time: verifies its signature, learns the broker's time from the
+ * acknowledgement of a receipt, reads the controls to their end, evaluates all gates, and acts.
+ *
+ * <p>If a step fails, the job continues. Used by one thread.
  */
 final class Hook {
-  private static final Map<String, String> NOTHING = Collections.emptyMap();
-
-  private static final String COLLECTOR_OFF = "collector_off";
-  private static final String COLLECTOR_ON = "collector_on";
+  static final long ACKNOWLEDGED_MS = 5_000;
+  static final long CONTROLS_MS = 5_000;
+  static final long QUIET_MS = 60_000;
 
   private final Application application;
   private final PublicKeys keys;
+  private final PolicyBook policies;
   private final FuseState state;
-  private final CollectorProtection collector;
-  private final StageRegistry registry;
-  private final SignalActions actuator;
-  private final Receipts receipts;
-  private final SignalChecks checks;
+  private final HookEdge edge;
   private final FaultCounter faults;
+  private final List<Gates.Gate> gates;
+  private final Receipts receipts;
+  private final HookMemory memory = new HookMemory();
+  private long unverified;
+  private Long unverifiedReportMs;
 
   Hook(
       Application application,
       PublicKeys keys,
+      PolicyBook policies,
       FuseState state,
-      CollectorProtection collector,
-      StageRegistry registry,
-      SignalActions actuator,
-      Receipts receipts,
+      HookEdge edge,
       FaultCounter faults) {
+    this(application, keys, policies, state, edge, faults, Gates.ALL);
+  }
+
+  /** Creates a hook with other gates, so that a test can remove one. */
+  Hook(
+      Application application,
+      PublicKeys keys,
+      PolicyBook policies,
+      FuseState state,
+      HookEdge edge,
+      FaultCounter faults,
+      List<Gates.Gate> gates) {
     this.application = application;
     this.keys = keys;
+    this.policies = policies;
     this.state = state;
-    this.collector = collector;
-    this.registry = registry;
-    this.actuator = actuator;
-    this.receipts = receipts;
-    this.checks = new SignalChecks(application);
+    this.edge = edge;
     this.faults = faults;
-  }
-
-  /** Handles one record of the topic {@code signals}; other applications share the partition. */
-  void receive(String key, String json, long nowMs) {
-    boolean addressed = application.id.equals(key);
-    Signal signal = Signal.getDefaultInstance();
-    try {
-      SignedSignal signed = SignalReader.signed(json);
-      signal = SignalReader.signal(signed.getPayload());
-      addressed |= application.id.equals(signal.getAppId());
-      if (!addressed) {
-        return;
-      }
-      writeReceipt(signal, new SignalResult("received", "the signal will be verified"), NOTHING);
-      verify(signed, signal, nowMs);
-    } catch (IllegalArgumentException malformed) {
-      if (addressed) {
-        writeReceipt(signal, SignalResult.refused(malformed.getMessage()), NOTHING);
-      }
-    } catch (Throwable fault) {
-      faults.caught(fault);
-      writeReceipt(signal, new SignalResult("failed", String.valueOf(fault)), NOTHING);
-    }
-  }
-
-  private void verify(SignedSignal signed, Signal signal, long nowMs) {
-    SignalResult refusal = signature(signed);
-    refusal = refusal == null ? checks.check(signal, nowMs) : refusal;
-    if (refusal == null && isSwitch(signal)) {
-      switchCollector(signal);
-      return;
-    }
-    refusal = refusal == null ? shape(signal) : refusal;
-    if (refusal != null) {
-      writeReceipt(signal, refusal, NOTHING);
-      return;
-    }
-    Map<String, Long> columns = registry.columns(signal.getStageId(), signal.getStageAttempt());
-    Predicate predicate = Predicate.evaluate(signal, columns);
-    if (predicate.fault() != null) {
-      writeReceipt(signal, SignalResult.refused(predicate.fault()), predicate.observed);
-    } else if (predicate.disagreement() != null) {
-      SignalResult result = new SignalResult("disagrees", predicate.disagreement());
-      writeReceipt(signal, result, predicate.observed);
-    } else {
-      carryOut(signal, predicate, nowMs);
-    }
-  }
-
-  private SignalResult signature(SignedSignal signed) {
-    if (!keys.knows(signed.getKeyId())) {
-      return SignalResult.refused("no public key has the id " + signed.getKeyId());
-    }
-    return keys.verifies(signed.getKeyId(), signed.getPayload(), signed.getSignature())
-        ? null
-        : SignalResult.refused("the signature is invalid");
-  }
-
-  private static boolean isSwitch(Signal signal) {
-    return signal.getAction().equals(COLLECTOR_OFF) || signal.getAction().equals(COLLECTOR_ON);
+    this.gates = gates;
+    this.receipts = new Receipts(application, state.mode(), edge.wallMs);
   }
 
   /**
-   * Switches the collector. This stops nothing of the job, so mode, hold and predicate do not
-   * matter.
+   * Handles one record; other applications share the partition and are recognised by the key alone.
    */
-  private void switchCollector(Signal signal) {
-    boolean off = signal.getAction().equals(COLLECTOR_OFF);
-    collector.setOff("a signal", off);
-    writeReceipt(
-        signal, new SignalResult("acted", "the collector is " + (off ? "off" : "on")), NOTHING);
+  void receive(SignalRecord record) {
+    if (!application.id.equals(record.key)) {
+      return;
+    }
+    try {
+      SignedMessage signed = verified(record.value);
+      if (signed != null) {
+        handle(record, signed);
+      }
+    } catch (Throwable fault) { // the job continues; the fault is counted and reported
+      faults.caught(fault);
+    }
   }
 
-  private SignalResult shape(Signal signal) {
-    if (state.mode() == FuseMode.OFF) {
-      return SignalResult.refused("the owner switched the fuse off (spark.sparkfuse.fuse)");
+  /** Returns the message, or null if no key of this job has signed it. */
+  private SignedMessage verified(String json) {
+    String fault;
+    try {
+      SignedMessage signed = MessageReader.signed(json);
+      boolean forHook = !signed.getPurpose().equals(PublicKeys.APPROVE);
+      fault =
+          forHook
+              ? keys.unverified(signed, signed.getPurpose(), AdmissionGates.TOPIC)
+              : "a key with the purpose approve cannot sign a signal";
+      if (fault == null) {
+        return signed;
+      }
+    } catch (IllegalArgumentException malformed) {
+      fault = malformed.getMessage();
     }
-    if (signal.hasStageId()
-        && registry.isIncomplete(signal.getStageId(), signal.getStageAttempt())) {
-      return new SignalResult(
-          "disagrees", "events of the stage were skipped, so its counters are incomplete");
-    }
-    if (signal.getAction().equals("cancel_stage") && !signal.hasStageId()) {
-      return SignalResult.refused("cancel_stage requires a stage");
-    }
-    if (!signal.getAction().equals("warn") && signal.getPredicateCount() == 0) {
-      return SignalResult.refused("a signal that stops work requires a predicate");
-    }
+    countUnverified(fault);
     return null;
   }
 
-  private void carryOut(Signal signal, Predicate predicate, long nowMs) {
-    boolean stops = !signal.getAction().equals("warn");
-    if (stops && (state.holds() || state.mode() != FuseMode.ACT)) {
-      SignalResult result =
-          state.holds()
-              ? new SignalResult("held", "spark.sparkfuse.fuse.hold is set")
-              : SignalResult.refused("the owner allows only warnings (spark.sparkfuse.fuse)");
-      Signal warning = signal.toBuilder().setAction("warn").build();
-      actuator.warn(ReasonText.of(warning));
-      state.opened(warning, result, nowMs);
-      writeReceipt(signal, result, predicate.observed);
-      return;
-    }
-    // Job code may read the state as soon as its action fails, so it must be set before.
-    state.opened(signal, new SignalResult("acted", ""), nowMs);
-    writeReceipt(signal, actuator.act(signal), predicate.observed);
-    if (signal.getAction().equals("stop_application")) {
-      actuator.stopApplication(faults);
+  /** Reports records that are not verified at most once a minute, because anyone may send them. */
+  private void countUnverified(String fault) {
+    unverified++;
+    long nowMs = edge.clock.ms();
+    if (unverifiedReportMs == null || nowMs - unverifiedReportMs >= QUIET_MS) {
+      edge.receipts.write(receipts.unverified(unverified, fault));
+      unverifiedReportMs = nowMs;
+      unverified = 0;
     }
   }
 
-  private void writeReceipt(Signal signal, SignalResult result, Map<String, String> observed) {
+  private void handle(SignalRecord record, SignedMessage signed) {
+    Signal signal = Signal.getDefaultInstance();
     try {
-      receipts.send(signal, result, observed);
-      PluginLog.info(
-          "Sparkfuse: signal "
-              + signal.getSignalId()
-              + " "
-              + result.outcome
-              + ": "
-              + ReasonText.clean(result.reason));
+      signal = MessageReader.signal(signed.getPayload());
+      BrokerTime time = acknowledged(receipts.step(signal, "received", "it will be verified"));
+      if (time == null) {
+        write(receipts.step(signal, "failed", "the broker did not acknowledge a receipt"));
+        return;
+      }
+      HookMemory.View before = memory.view(signal, edge.clock.ms());
+      Gates.Verdict verdict = decide(record, signed, signal, before, time);
+      if (verdict.admitted) {
+        memory.admit(signal);
+      }
+      obey(verdict, record, signed, before);
+    } catch (IllegalArgumentException malformed) {
+      write(receipts.step(signal, "refused", malformed.getMessage()));
     } catch (Throwable fault) {
       faults.caught(fault);
+      write(receipts.step(signal, "failed", String.valueOf(fault)));
     }
+  }
+
+  /** The broker's time at one moment of the monotonic clock. */
+  private static final class BrokerTime {
+    private final long brokerMs;
+    private final long clockMs;
+
+    private BrokerTime(long brokerMs, long clockMs) {
+      this.brokerMs = brokerMs;
+      this.clockMs = clockMs;
+    }
+  }
+
+  /** Writes a receipt and returns the broker's time, or null if it was not acknowledged. */
+  private BrokerTime acknowledged(String receipt) {
+    long brokerMs = edge.receipts.writeAndWait(receipt, ACKNOWLEDGED_MS);
+    return brokerMs == ReceiptWriter.UNKNOWN ? null : new BrokerTime(brokerMs, edge.clock.ms());
+  }
+
+  /** Reads controls and counters, and then evaluates all gates on what was read. */
+  private Gates.Verdict decide(
+      SignalRecord record,
+      SignedMessage signed,
+      Signal signal,
+      HookMemory.View before,
+      BrokerTime time) {
+    GateContext context = new GateContext();
+    context.application = application;
+    context.keys = keys;
+    context.record = record;
+    context.signed = signed;
+    context.signal = signal;
+    context.memory = before;
+    context.policy = policies.find(signal.getPolicyHash());
+    context.mode = state.mode();
+    context.controls = edge.controls.refresh(CONTROLS_MS);
+    context.ownHold = state.holds();
+    context.observed = edge.counters.observe(signal);
+    context.nowMs = time.brokerMs + edge.clock.ms() - time.clockMs;
+    return Gates.evaluate(gates, context);
+  }
+
+  private void obey(
+      Gates.Verdict verdict, SignalRecord record, SignedMessage signed, HookMemory.View before) {
+    Signal signal = verdict.context.signal;
+    // A signal that was not admitted is no valid question, so a probe gets no answer that counts.
+    if (signal.getProbe() && verdict.admitted) {
+      String outcome = verdict.passes() ? "would_act" : "would_not_act";
+      write(receipts.decision(verdict, outcome, verdict.reason));
+    } else if (!verdict.passes()) {
+      refuse(verdict);
+    } else if (verdict.context.isSwitch()) {
+      switchCollector(signal);
+    } else if (verdict.context.stops()) {
+      stop(verdict, record, signed, before);
+    } else {
+      warn(verdict);
+    }
+  }
+
+  private void refuse(Gates.Verdict verdict) {
+    write(receipts.decision(verdict, verdict.outcome, verdict.reason));
+    if (verdict.outcome.equals("held")) {
+      state.shown(verdict.context.signal, "held", edge.wallMs.getAsLong());
+    }
+  }
+
+  /** Switches the collector. This stops nothing of the job. */
+  private void switchCollector(Signal signal) {
+    boolean off = signal.getAction().equals(Actions.COLLECTOR_OFF);
+    edge.actuator.switchCollector(off);
+    write(receipts.step(signal, "ended", "the collector is " + (off ? "off" : "on")));
+  }
+
+  private void warn(Gates.Verdict verdict) {
+    Signal warning = verdict.context.signal.toBuilder().setAction(Actions.WARN).build();
+    edge.actuator.warn(ReasonText.of(warning));
+    state.shown(warning, "warned", edge.wallMs.getAsLong());
+    String reason = verdict.context.warnReason;
+    write(receipts.decision(verdict, "warned", reason == null ? "the owner was warned" : reason));
+  }
+
+  private void stop(
+      Gates.Verdict verdict, SignalRecord record, SignedMessage signed, HookMemory.View before) {
+    Signal signal = verdict.context.signal;
+    memory.spend(signal, edge.clock.ms());
+    BrokerTime time =
+        acknowledged(receipts.decision(verdict, "requested", "all gates have passed"));
+    if (time == null) {
+      write(receipts.step(signal, "failed", "the broker did not acknowledge the request"));
+      return;
+    }
+    // A hold may have arrived, or the work may have ended, while the request was written.
+    Gates.Verdict last = decide(record, signed, signal, before, time);
+    if (!last.passes()) {
+      refuse(last);
+      return;
+    }
+    act(last);
+  }
+
+  private void act(Gates.Verdict verdict) {
+    Signal signal = verdict.context.signal;
+    // Job code may read the state as soon as its action fails, so it must be set before.
+    long event = state.opened(signal, edge.wallMs.getAsLong());
+    try {
+      ActResult result = edge.actuator.act(signal, ReasonText.of(signal));
+      state.finished(event, result.outcome());
+      write(receipts.act(verdict, result));
+    } catch (Throwable fault) {
+      faults.caught(fault);
+      state.finished(event, "failed");
+      write(receipts.decision(verdict, "failed", String.valueOf(fault)));
+    }
+  }
+
+  private void write(String receipt) {
+    PluginLog.info("Sparkfuse: receipt of a signal: " + receipt);
+    edge.receipts.write(receipt);
   }
 }

@@ -1,33 +1,63 @@
 package io.sparkfuse.spark.hook;
 
+import io.sparkfuse.contracts.SignedMessage;
 import io.sparkfuse.spark.safety.PluginLog;
+import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Paths;
+import java.security.AlgorithmParameters;
 import java.security.KeyFactory;
-import java.security.MessageDigest;
-import java.security.PublicKey;
 import java.security.Signature;
+import java.security.interfaces.ECPublicKey;
+import java.security.spec.ECFieldFp;
+import java.security.spec.ECGenParameterSpec;
+import java.security.spec.ECParameterSpec;
 import java.security.spec.X509EncodedKeySpec;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
- * The public keys whose signals this job obeys: ECDSA over P-256 with SHA-256.
+ * The public keys that this job trusts, each for one purpose and until a day: ECDSA over P-256 with
+ * SHA-256.
  *
  * <p>The id of a key is the first 16 hexadecimal digits of the SHA-256 of its DER form
- * (SubjectPublicKeyInfo). Two keys can be valid during a rotation.
+ * (SubjectPublicKeyInfo). Two keys of a purpose can be valid during a rotation.
  */
 final class PublicKeys {
-  private static final int ID_BYTES = 8;
-  private final Map<String, PublicKey> keys = new LinkedHashMap<>();
+  static final String ACT = "act";
+  static final String SWITCH = "switch";
+  static final String APPROVE = "approve";
+  private static final List<String> PURPOSES = Arrays.asList(ACT, SWITCH, APPROVE);
+  private static final int ID_DIGITS = 16;
+
+  private static final class Key {
+    private final String purpose;
+    private final long endMs;
+    private final ECPublicKey key;
+
+    private Key(String purpose, long endMs, ECPublicKey key) {
+      this.purpose = purpose;
+      this.endMs = endMs;
+      this.key = key;
+    }
+  }
+
+  private final Map<String, Key> keys = new LinkedHashMap<>();
 
   private PublicKeys() {}
 
   /**
-   * Parses {@code spark.sparkfuse.fuse.publicKeys}: a list with commas, each element the path of a
-   * PEM file or a key in PEM or base64 DER. Invalid elements are logged and skipped.
+   * Parses {@code spark.sparkfuse.fuse.publicKeys}: a list with commas of {@code
+   * purpose:YYYY-MM-DD:key}, where the day (UTC) is the last valid one and the key is the path of a
+   * PEM file or base64 DER. Invalid elements are logged and skipped, so their signatures are
+   * refused.
    */
   static PublicKeys of(String setting) {
     PublicKeys keys = new PublicKeys();
@@ -43,20 +73,39 @@ final class PublicKeys {
     return keys.isEmpty();
   }
 
-  /** Returns whether a key with this id is known. */
-  boolean knows(String keyId) {
-    return keys.containsKey(keyId);
+  /**
+   * Returns why a message was not signed for this purpose and topic by a key of this job; null if
+   * it was. Expiry and revocation are separate: {@link #invalid}.
+   */
+  String unverified(SignedMessage signed, String purpose, String topic) {
+    Key key = keys.get(signed.getKeyId());
+    if (key == null) {
+      return "no public key has the id " + signed.getKeyId();
+    }
+    if (!key.purpose.equals(purpose) || !signed.getPurpose().equals(purpose)) {
+      return "the key " + signed.getKeyId() + " is for " + key.purpose + ", not for " + purpose;
+    }
+    String text = purpose + "\n" + topic + "\n" + signed.getPayload();
+    return verifies(key.key, text, signed.getSignature()) ? null : "the signature is invalid";
   }
 
-  /**
-   * Returns whether {@code signature} (DER, base64) is that key's signature of the payload's UTF-8
-   * bytes.
-   */
-  boolean verifies(String keyId, String payload, String signature) {
+  /** Returns why a key is not valid at a time of the broker; null if it is. */
+  String invalid(String keyId, long nowMs, Set<String> revoked) {
+    Key key = keys.get(keyId);
+    if (key == null) {
+      return "no public key has the id " + keyId;
+    }
+    if (revoked.contains(keyId)) {
+      return "the key " + keyId + " is revoked";
+    }
+    return nowMs >= key.endMs ? "the key " + keyId + " has expired" : null;
+  }
+
+  private static boolean verifies(ECPublicKey key, String text, String signature) {
     try {
       Signature check = Signature.getInstance("SHA256withECDSA");
-      check.initVerify(keys.get(keyId));
-      check.update(payload.getBytes(StandardCharsets.UTF_8));
+      check.initVerify(key);
+      check.update(text.getBytes(StandardCharsets.UTF_8));
       return check.verify(Base64.getDecoder().decode(signature));
     } catch (Exception malformed) { // a malformed signature is invalid
       return false;
@@ -64,34 +113,59 @@ final class PublicKeys {
   }
 
   private void add(String part) {
+    String[] fields = part.split(":", 3);
     try {
-      byte[] der = der(part);
-      PublicKey key = KeyFactory.getInstance("EC").generatePublic(new X509EncodedKeySpec(der));
-      keys.put(id(der), key);
+      if (fields.length != 3 || !PURPOSES.contains(fields[0])) {
+        throw new IllegalArgumentException("the purpose is not one of " + PURPOSES);
+      }
+      LocalDate last = LocalDate.parse(fields[1]);
+      byte[] der = der(fields[2]);
+      ECPublicKey key =
+          (ECPublicKey) KeyFactory.getInstance("EC").generatePublic(new X509EncodedKeySpec(der));
+      if (!isP256(key.getParams())) {
+        throw new IllegalArgumentException("the curve is not P-256");
+      }
+      long endMs = last.plusDays(1).atStartOfDay(ZoneOffset.UTC).toInstant().toEpochMilli();
+      Key before = keys.put(id(der), new Key(fields[0], endMs, key));
+      if (before != null && !before.purpose.equals(fields[0])) {
+        keys.remove(id(der));
+        throw new IllegalArgumentException("the key has two purposes, so it is not trusted");
+      }
     } catch (Exception unreadable) {
-      // without the key, its signals are refused
       PluginLog.warn(
-          "Sparkfuse: an entry of spark.sparkfuse.fuse.publicKeys is neither the path of a"
-              + " PEM file nor an EC public key in PEM or base64 DER: "
+          "Sparkfuse: an entry of spark.sparkfuse.fuse.publicKeys is not"
+              + " purpose:YYYY-MM-DD:key with the path of a PEM file or a P-256 key in base64 DER: "
               + unreadable);
     }
   }
 
+  /** Returns whether a curve has all parameters of P-256; its name is not part of a key. */
+  private static boolean isP256(ECParameterSpec curve) throws Exception {
+    AlgorithmParameters named = AlgorithmParameters.getInstance("EC");
+    named.init(new ECGenParameterSpec("secp256r1"));
+    ECParameterSpec p256 = named.getParameterSpec(ECParameterSpec.class);
+    return prime(curve).equals(prime(p256))
+        && curve.getCurve().getA().equals(p256.getCurve().getA())
+        && curve.getCurve().getB().equals(p256.getCurve().getB())
+        && curve.getGenerator().equals(p256.getGenerator())
+        && curve.getOrder().equals(p256.getOrder())
+        && curve.getCofactor() == p256.getCofactor();
+  }
+
+  private static BigInteger prime(ECParameterSpec curve) {
+    return ((ECFieldFp) curve.getCurve().getField()).getP();
+  }
+
   private static byte[] der(String part) throws Exception {
     String text = part;
-    if (!part.contains("-----BEGIN") && Files.isRegularFile(Paths.get(part))) {
+    if (Files.isRegularFile(Paths.get(part))) {
       text = new String(Files.readAllBytes(Paths.get(part)), StandardCharsets.US_ASCII);
     }
     String base64 = text.replaceAll("-----[A-Z ]+-----", "").replaceAll("\\s", "");
     return Base64.getDecoder().decode(base64);
   }
 
-  static String id(byte[] der) throws Exception {
-    byte[] digest = MessageDigest.getInstance("SHA-256").digest(der);
-    StringBuilder id = new StringBuilder();
-    for (int i = 0; i < ID_BYTES; i++) {
-      id.append(String.format("%02x", digest[i]));
-    }
-    return id.toString();
+  static String id(byte[] der) {
+    return Hashes.sha256(der).substring(0, ID_DIGITS);
   }
 }

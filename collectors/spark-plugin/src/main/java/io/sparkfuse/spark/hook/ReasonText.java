@@ -47,11 +47,17 @@ final class ReasonText {
 
   private static String whatHappened(Signal signal) {
     switch (signal.getAction()) {
-      case "cancel_stage":
+      case Actions.KILL_TASK:
+        return "Sparkfuse killed task " + signal.getTaskId() + " of stage " + signal.getStageId();
+      case Actions.CANCEL_QUERY:
+        return signal.hasQueryId()
+            ? "Sparkfuse cancelled query " + signal.getQueryId()
+            : "Sparkfuse cancelled the query " + clean(signal.getJobTag());
+      case Actions.CANCEL_STAGE:
         return "Sparkfuse stopped stage " + signal.getStageId();
-      case "cancel_jobs":
+      case Actions.CANCEL_JOBS:
         return "Sparkfuse stopped all jobs of this application";
-      case "stop_application":
+      case Actions.STOP_APPLICATION:
         return "Sparkfuse stopped this application";
       default:
         return "Sparkfuse warning for this application";

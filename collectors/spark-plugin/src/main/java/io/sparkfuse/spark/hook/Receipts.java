@@ -4,54 +4,88 @@ import io.sparkfuse.contracts.Signal;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.json.JsonWriter;
 import io.sparkfuse.spark.settings.PluginSettings.FuseMode;
-import io.sparkfuse.spark.transport.FactQueue;
-import io.sparkfuse.spark.transport.QueuedRecord;
-import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.UUID;
+import java.util.function.LongSupplier;
 
-/** Writes an Action message for each step of a signal, as JSON. */
+/** Builds receipts as JSON: what the hook did with a signal. */
 final class Receipts {
-  private final FactQueue queue;
   private final Application application;
   private final FuseMode mode;
+  private final LongSupplier wallMs;
 
-  Receipts(FactQueue queue, Application application, FuseMode mode) {
-    this.queue = queue;
+  Receipts(Application application, FuseMode mode, LongSupplier wallMs) {
     this.application = application;
     this.mode = mode;
+    this.wallMs = wallMs;
   }
 
-  /** Sends a receipt; {@code observed} contains the counters that were used. */
-  void send(Signal signal, SignalResult result, Map<String, String> observed) {
-    Map<String, Object> action = new LinkedHashMap<>();
-    action.put("action_id", UUID.randomUUID().toString());
-    action.put("signal_id", orNull(signal.getSignalId()));
-    action.put("actor", "hook");
-    action.put("cluster", application.cluster);
-    action.put("app_id", application.id);
-    action.put("app_attempt", application.attempt);
-    action.put("app_start_ms", application.startMs);
-    action.put("rule", orNull(signal.getRule()));
-    action.put("action", orNull(signal.getAction()));
-    action.put("mode", mode.text());
-    action.put("outcome", result.outcome);
-    action.put("reason", ReasonText.clean(result.reason));
-    if (signal.hasStageId()) {
-      action.put("stage_id", signal.getStageId());
-      action.put("stage_attempt", signal.getStageAttempt());
-    }
-    if (result.killedTasks > 0) {
-      action.put("killed_tasks", result.killedTasks);
-    }
-    action.put("at_ms", System.currentTimeMillis());
+  /** Returns a receipt without gate and counters. */
+  String step(Signal signal, String outcome, String reason) {
+    return JsonWriter.write(receipt(signal, outcome, reason));
+  }
+
+  /**
+   * Returns the receipt of a decision, with the gate that refused and the counters that were used.
+   */
+  String decision(Gates.Verdict verdict, String outcome, String reason) {
+    Map<String, Object> receipt = receipt(verdict.context.signal, outcome, reason);
+    receipt.put("gate", verdict.gate);
+    putObserved(receipt, verdict);
+    return JsonWriter.write(receipt);
+  }
+
+  /** Returns the receipt of an act that was carried out. */
+  String act(Gates.Verdict verdict, ActResult result) {
+    Map<String, Object> receipt = receipt(verdict.context.signal, result.outcome(), result.reason);
+    receipt.put("freed_tasks", result.freedTasks);
+    receipt.put("unfreed_tasks", result.unfreedTasks);
+    putObserved(receipt, verdict);
+    return JsonWriter.write(receipt);
+  }
+
+  /** Returns the receipt of records that were not verified; nothing of them is repeated. */
+  String unverified(long records, String reason) {
+    Map<String, Object> receipt = receipt(Signal.getDefaultInstance(), "refused", reason);
+    receipt.put("gate", "signature");
+    receipt.put("unverified_records", records);
+    return JsonWriter.write(receipt);
+  }
+
+  private static void putObserved(Map<String, Object> receipt, Gates.Verdict verdict) {
+    Map<String, String> observed = EvidenceGates.counters(verdict.context);
     if (!observed.isEmpty()) {
-      action.put("observed", observed);
+      receipt.put("observed", observed);
     }
-    action.put("finding_id", orNull(signal.getFindingId()));
-    byte[] json = JsonWriter.write(action).getBytes(StandardCharsets.UTF_8);
-    queue.offer(QueuedRecord.receipt(json));
+  }
+
+  private Map<String, Object> receipt(Signal signal, String outcome, String reason) {
+    Map<String, Object> receipt = new LinkedHashMap<>();
+    receipt.put("receipt_id", UUID.randomUUID().toString());
+    receipt.put("signal_id", orNull(signal.getSignalId()));
+    receipt.put("cluster", application.cluster);
+    receipt.put("app_id", application.id);
+    receipt.put("app_attempt", application.attempt);
+    receipt.put("app_start_ms", application.startMs);
+    receipt.put("rule", orNull(signal.getRule()));
+    receipt.put("action", orNull(signal.getAction()));
+    receipt.put("mode", mode.text());
+    receipt.put("outcome", outcome);
+    receipt.put("reason", ReasonText.clean(reason));
+    if (signal.hasStageId()) {
+      receipt.put("stage_id", signal.getStageId());
+      receipt.put("stage_attempt", signal.getStageAttempt());
+    }
+    if (signal.hasQueryId()) {
+      receipt.put("query_id", signal.getQueryId());
+    }
+    if (signal.hasTaskId()) {
+      receipt.put("task_id", signal.getTaskId());
+    }
+    receipt.put("at_ms", wallMs.getAsLong());
+    receipt.put("finding_id", orNull(signal.getFindingId()));
+    return receipt;
   }
 
   private static String orNull(String text) {

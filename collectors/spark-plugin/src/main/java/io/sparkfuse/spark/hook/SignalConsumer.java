@@ -2,11 +2,14 @@ package io.sparkfuse.spark.hook;
 
 import io.sparkfuse.spark.counters.StageRegistry;
 import io.sparkfuse.spark.facts.Application;
+import io.sparkfuse.spark.listener.DroppedEvents;
 import io.sparkfuse.spark.safety.CollectorProtection;
 import io.sparkfuse.spark.safety.DaemonThreads;
 import io.sparkfuse.spark.safety.FaultCounter;
 import io.sparkfuse.spark.safety.PluginLog;
+import io.sparkfuse.spark.safety.SteadyClock;
 import io.sparkfuse.spark.settings.PluginSettings;
+import io.sparkfuse.spark.settings.PluginSettings.ExecutorTransport;
 import io.sparkfuse.spark.transport.FactQueue;
 import io.sparkfuse.spark.transport.KafkaClientSettings;
 import java.nio.charset.StandardCharsets;
@@ -20,13 +23,15 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.utils.Utils;
 import org.apache.spark.SparkContext;
 
 /**
- * Reads the partition of {@code signals} that belongs to the application's id, from the end and
- * without a consumer group. While the broker is away, the job continues and no signal is obeyed.
+ * Reads the partition of {@code signals} that belongs to the application's id: committed records,
+ * from the end, without a consumer group. While the broker is away, the job continues and no signal
+ * is obeyed.
  */
 public final class SignalConsumer {
   private static final long RETRY_MS = 2_000;
@@ -37,6 +42,8 @@ public final class SignalConsumer {
   private final Application application;
   private final FuseState state;
   private final Hook hook;
+  private final KafkaReceiptWriter receipts;
+  private final ControlsReader controls;
   private final FaultCounter faults;
   private final Thread thread;
   private final CountDownLatch stop = new CountDownLatch(1);
@@ -49,11 +56,15 @@ public final class SignalConsumer {
       Application application,
       FuseState state,
       Hook hook,
+      KafkaReceiptWriter receipts,
+      ControlsReader controls,
       FaultCounter faults) {
     this.settings = settings;
     this.application = application;
     this.state = state;
     this.hook = hook;
+    this.receipts = receipts;
+    this.controls = controls;
     this.faults = faults;
     this.thread = DaemonThreads.of("hook", faults, this::run);
   }
@@ -73,10 +84,26 @@ public final class SignalConsumer {
       PluginLog.info("Sparkfuse: spark.sparkfuse.fuse.publicKeys is empty, so no signal is obeyed");
       return null;
     }
-    Receipts receipts = new Receipts(queue, application, settings.fuse);
-    SignalActions actuator = new SignalActions(context, registry);
-    Hook hook = new Hook(application, keys, state, collector, registry, actuator, receipts, faults);
-    SignalConsumer consumer = new SignalConsumer(settings, application, state, hook, faults);
+    KafkaReceiptWriter receipts = new KafkaReceiptWriter(settings, application, queue);
+    ControlsReader controls = new ControlsReader(settings, keys);
+    Clock clock = SteadyClock::ms;
+    StreamingQueries streaming = new StreamingQueries();
+    HookEdge edge =
+        new HookEdge(
+            clock,
+            System::currentTimeMillis,
+            controls,
+            new DriverCounters(
+                registry,
+                new DroppedEvents(context)::count,
+                settings.executorTransport == ExecutorTransport.DIRECT,
+                new SharedDriver(context.getConf(), registry, streaming)),
+            new SparkActuator(context, registry, streaming, collector, clock, faults),
+            receipts);
+    PolicyBook policies = PolicyBook.read(settings.fusePolicies);
+    Hook hook = new Hook(application, keys, policies, state, edge, faults);
+    SignalConsumer consumer =
+        new SignalConsumer(settings, application, state, hook, receipts, controls, faults);
     consumer.thread.start();
     return consumer;
   }
@@ -108,6 +135,15 @@ public final class SignalConsumer {
       state.setWatching(false);
       pause();
     }
+    receipts.close();
+    controls.close();
+  }
+
+  /** Closes the clients that only a signal needs, after a minute without one. */
+  private void closeIfQuiet() {
+    long nowMs = SteadyClock.ms();
+    receipts.closeIfQuiet(nowMs);
+    controls.closeIfQuiet(nowMs);
   }
 
   private boolean stopped() {
@@ -135,6 +171,7 @@ public final class SignalConsumer {
         long startNs = System.nanoTime();
         while (!stopped() && (System.nanoTime() - startNs) / 1_000_000 < RECHECK_MS) {
           opened.poll(Duration.ofMillis(500)).forEach(this::receive);
+          closeIfQuiet();
         }
       }
     } finally {
@@ -176,7 +213,9 @@ public final class SignalConsumer {
   private void receive(ConsumerRecord<byte[], byte[]> entry) {
     nextOffset = entry.offset() + 1;
     if (entry.value() != null) {
-      hook.receive(text(entry.key()), text(entry.value()), System.currentTimeMillis());
+      boolean appended = entry.timestampType() == TimestampType.LOG_APPEND_TIME;
+      hook.receive(
+          new SignalRecord(text(entry.key()), text(entry.value()), entry.timestamp(), appended));
     }
   }
 

@@ -38,6 +38,12 @@ final class JobFacts {
     return fact.build();
   }
 
+  /** Returns whether a job is part of a streaming query. */
+  static boolean isStreaming(SparkListenerJobStart event) {
+    Properties properties = event.properties();
+    return properties != null && properties.getProperty("sql.streaming.queryId") != null;
+  }
+
   static JobEnded ended(SparkListenerJobEnd event) {
     boolean succeeded = event.jobResult() == JobSucceeded$.MODULE$;
     JobEnded.Builder fact =

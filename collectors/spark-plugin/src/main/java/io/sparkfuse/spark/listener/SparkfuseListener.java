@@ -164,7 +164,7 @@ public final class SparkfuseListener extends SparkFirehoseListener {
 
   private void jobStarted(SparkListenerJobStart event) {
     JobStarted job = JobFacts.started(event);
-    registry.jobStarted(job);
+    registry.jobStarted(job, JobFacts.isStreaming(event));
     depths.jobStarted(event);
     recorder.record(Lane.RESERVED, at(job.getSubmittedMs()).setJobStarted(job));
   }

@@ -61,6 +61,7 @@ public final class PluginSettings {
   public final long protectionPauseMs;
   public final FuseMode fuse;
   public final String fusePublicKeys;
+  public final String fusePolicies;
   public final boolean fuseHold;
 
   private PluginSettings(SparkConf conf, Map<String, String> environment) {
@@ -92,6 +93,7 @@ public final class PluginSettings {
     protectionPauseMs = read.millis(SettingKeys.PROTECTION_PAUSE, 30_000, 1_000);
     fuse = read.choice(SettingKeys.FUSE, FuseMode.class, FuseMode.WARN);
     fusePublicKeys = read.text(SettingKeys.FUSE_PUBLIC_KEYS, "");
+    fusePolicies = read.path(SettingKeys.FUSE_POLICIES);
     fuseHold = read.flag(SettingKeys.FUSE_HOLD, false);
   }
 

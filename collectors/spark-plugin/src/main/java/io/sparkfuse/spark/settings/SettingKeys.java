@@ -33,6 +33,7 @@ public final class SettingKeys {
   public static final String PROTECTION_PAUSE = PREFIX + "protection.pause";
   public static final String FUSE = PREFIX + "fuse";
   public static final String FUSE_PUBLIC_KEYS = PREFIX + "fuse.publicKeys";
+  public static final String FUSE_POLICIES = PREFIX + "fuse.policies";
   public static final String FUSE_HOLD = PREFIX + "fuse.hold";
 
   static final List<String> ALL =
@@ -64,6 +65,7 @@ public final class SettingKeys {
               PROTECTION_PAUSE,
               FUSE,
               FUSE_PUBLIC_KEYS,
+              FUSE_POLICIES,
               FUSE_HOLD));
 
   private SettingKeys() {}

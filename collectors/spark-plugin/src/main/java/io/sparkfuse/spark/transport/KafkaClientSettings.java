@@ -47,12 +47,28 @@ public final class KafkaClientSettings {
     return bounds;
   }
 
-  /** Returns the configuration for signals: no group, no commits, from the end. */
+  /**
+   * Returns the configuration for receipts that the hook waits for: each attempt ends within {@code
+   * limitMs}.
+   */
+  public static Properties receiptProducer(PluginSettings settings, String clientId, int limitMs) {
+    Properties bounds = producer(settings, clientId, 1 << 20);
+    bounds.put("linger.ms", "0");
+    bounds.put("max.block.ms", Integer.toString(limitMs));
+    bounds.put("request.timeout.ms", Integer.toString(limitMs));
+    bounds.put("delivery.timeout.ms", Integer.toString(limitMs));
+    return bounds;
+  }
+
+  /**
+   * Returns the configuration for signals: no group, no commits, committed records from the end.
+   */
   public static Properties consumer(PluginSettings settings, String clientId) {
     Properties bounds = common(settings, clientId);
     bounds.remove("group.id");
     bounds.put("enable.auto.commit", "false");
     bounds.put("auto.offset.reset", "latest");
+    bounds.put("isolation.level", "read_committed");
     bounds.put("allow.auto.create.topics", "false");
     bounds.put("default.api.timeout.ms", "10000");
     bounds.put("max.partition.fetch.bytes", Integer.toString(1 << 20));

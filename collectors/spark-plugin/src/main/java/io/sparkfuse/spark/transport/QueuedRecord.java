@@ -88,7 +88,7 @@ public final class QueuedRecord {
 
   /** Returns an item for a receipt of the hook, as JSON. */
   public static QueuedRecord receipt(byte[] ready) {
-    return new QueuedRecord("actions", Priority.RESERVED, null, ready, READY_BYTES + ready.length);
+    return new QueuedRecord("receipts", Priority.RESERVED, null, ready, READY_BYTES + ready.length);
   }
 
   private static Priority priority(Lane lane, Fact.Builder fact) {

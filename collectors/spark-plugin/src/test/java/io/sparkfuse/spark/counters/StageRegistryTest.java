@@ -13,6 +13,7 @@ import io.sparkfuse.contracts.TaskStarted;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Map;
+import java.util.TreeSet;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -129,12 +130,14 @@ class StageRegistryTest {
     registry.stageEnded(StageEnded.newBuilder().setStageId(3).setStageAttempt(1).build());
     assertEquals(Collections.emptyMap(), registry.columns(3, 1));
     assertEquals(
-        Arrays.asList(11L, 12L), registry.runningTasks(3), "its tasks may still hold slots");
+        new TreeSet<>(Arrays.asList(11L, 12L)),
+        registry.runningTasks(3),
+        "its tasks may still hold slots");
   }
 
   @Test
   void onlyRunningJobsOfStageAreReturned() {
-    assertEquals(Arrays.asList(4, 5), registry.jobsOf(3));
+    assertEquals(new TreeSet<>(Arrays.asList(4, 5)), registry.jobsOf(3));
     registry.jobEnded(JobEnded.newBuilder().setJobId(4).setSucceeded(true).build());
     assertEquals(5, registry.firstJob(3));
     assertEquals(1, registry.succeededJobs());
@@ -144,9 +147,9 @@ class StageRegistryTest {
   void endedStageIsForgottenAfterItsLastTask() {
     registry.stageEnded(StageEnded.newBuilder().setStageId(3).setStageAttempt(1).build());
     end(11, "success", 0);
-    assertEquals(Arrays.asList(12L), registry.runningTasks());
+    assertEquals(Collections.singleton(12L), registry.runningTasks());
     end(12, "killed", 0);
-    assertEquals(Collections.emptyList(), registry.runningTasks());
+    assertEquals(Collections.emptySet(), registry.runningTasks());
     assertEquals(0, registry.forgotten(), "it was over");
   }
 
@@ -161,7 +164,7 @@ class StageRegistryTest {
       end(task, "success", 0);
     }
     assertEquals(2, registry.columns(3, 1).get("running_tasks"));
-    assertEquals(Arrays.asList(11L, 12L), registry.runningTasks(3));
+    assertEquals(new TreeSet<>(Arrays.asList(11L, 12L)), registry.runningTasks(3));
     start(50);
     assertEquals(2, registry.forgotten(), "there is room again");
   }
@@ -172,12 +175,68 @@ class StageRegistryTest {
       registry.stageStarted(StageStarted.newBuilder().setStageId(i).setStageAttempt(0).build());
     }
     assertEquals(Collections.emptyMap(), registry.columns(3, 1));
-    assertEquals(Collections.emptyList(), registry.runningTasks(3));
+    assertEquals(Collections.emptySet(), registry.runningTasks(3));
     for (int i = 10; i < 10 + 2 * StageRegistry.MAX_JOBS; i++) {
       registry.jobStarted(JobStarted.newBuilder().setJobId(i).addStageIds(i).build());
     }
     assertEquals(StageRegistry.MAX_JOBS, registry.runningJobs().size());
-    assertEquals(Collections.emptyList(), registry.jobsOf(3));
+    assertEquals(Collections.emptySet(), registry.jobsOf(3));
     assertEquals(StageRegistry.MAX_STAGES + 1 + StageRegistry.MAX_JOBS + 2, registry.forgotten());
+  }
+
+  @Test
+  void ageOfProgressIsThatOfTheMostSilentTask() {
+    nowMs += 3_000;
+    registry.taskProgressed(
+        TaskProgress.newBuilder().setStageId(3).setStageAttempt(1).setTaskId(11).build());
+    nowMs += 4_000;
+    assertEquals(7_000, registry.progressAgeMs(3, 1), "task 12 has only started");
+    end(12, "success", 0);
+    assertEquals(4_000, registry.progressAgeMs(3, 1));
+    end(11, "success", 0);
+    assertEquals(0, registry.progressAgeMs(3, 1));
+  }
+
+  private static JobStarted job(int id, String group, String... tags) {
+    return JobStarted.newBuilder()
+        .setJobId(id)
+        .addStageIds(id)
+        .setJobGroup(group)
+        .addAllJobTags(Arrays.asList(tags))
+        .build();
+  }
+
+  @Test
+  void jobsAreFoundByQueryTagAndGroup() {
+    registry.jobStarted(job(10, "nightly", "etl").toBuilder().setSqlExecutionId(7).build());
+    registry.jobStarted(job(11, "", "etl"));
+
+    assertEquals(Collections.singleton(10), registry.jobsOfExecution(7));
+    assertEquals(new TreeSet<>(Arrays.asList(10, 11)), registry.jobsOfTag("etl"));
+    assertEquals(Collections.singleton(10), registry.jobsOfTag("nightly"));
+  }
+
+  @Test
+  void ownersAreSessionsElseJobGroups() {
+    registry.jobStarted(job(10, "", "SparkConnect_OperationTag_User_ann_Session_s1_Operation_o1"));
+    registry.jobStarted(job(11, "", "SparkConnect_OperationTag_User_ann_Session_s1_Operation_o2"));
+    registry.jobStarted(job(12, "", "SparkConnect_OperationTag_User_bob_Session_s2_Operation_o3"));
+    registry.jobStarted(job(13, "g1"));
+    registry.jobStarted(job(14, "g2"));
+    registry.jobStarted(job(15, "b1").toBuilder().setSqlExecutionId(9).build());
+    registry.jobStarted(job(16, "b2").toBuilder().setSqlExecutionId(9).build());
+
+    assertEquals(1, registry.owners(new TreeSet<>(Arrays.asList(10, 11))).size());
+    assertEquals(2, registry.owners(new TreeSet<>(Arrays.asList(10, 12))).size());
+    assertEquals(2, registry.owners(new TreeSet<>(Arrays.asList(13, 14))).size());
+    assertEquals(1, registry.owners(new TreeSet<>(Arrays.asList(15, 16))).size(), "one query");
+  }
+
+  @Test
+  void tasksOfSharedStagesBelongToNoSingleJob() {
+    assertEquals(Collections.emptySet(), registry.runningTasksOnlyOf(Collections.singleton(4)));
+    assertEquals(
+        new TreeSet<>(Arrays.asList(11L, 12L)),
+        registry.runningTasksOnlyOf(new TreeSet<>(Arrays.asList(4, 5))));
   }
 }

@@ -1,0 +1,104 @@
+package io.sparkfuse.spark.hook;
+
+import io.sparkfuse.contracts.Control;
+import io.sparkfuse.contracts.SignedMessage;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The latest control of each id. The fuse controller follows the same rules
+ * (fuse_controller/controls.py).
+ *
+ * <p>A record that cannot be verified is a hold of everything, because it may have replaced one. A
+ * key must be valid when the broker appended the record, so that controls outlive a rotation.
+ */
+final class ControlBook {
+  static final String TOPIC = "controls";
+  static final String HOLD = "hold";
+  static final String ARM = "arm";
+  static final String REVOKE_KEY = "revoke_key";
+  private static final List<String> KINDS = Arrays.asList(HOLD, ARM, REVOKE_KEY);
+
+  private static final class Entry {
+    private final Control control;
+    private final String signer;
+
+    private Entry(Control control, String signer) {
+      this.control = control;
+      this.signer = signer;
+    }
+  }
+
+  private final PublicKeys keys;
+  private final Map<String, Entry> latest = new LinkedHashMap<>();
+  private final Map<String, String> unverified = new LinkedHashMap<>();
+  private final Set<String> revoked = new HashSet<>();
+
+  ControlBook(PublicKeys keys) {
+    this.keys = keys;
+  }
+
+  /**
+   * Adds one record. A record without a value is ignored: releases are signed, so deleting a record
+   * does not end a hold.
+   *
+   * @param appended whether the broker set the timestamp
+   */
+  void put(String key, String value, long timestampMs, boolean appended) {
+    if (value == null) {
+      return;
+    }
+    try {
+      SignedMessage signed = MessageReader.signed(value);
+      Control control = verified(signed, timestampMs, appended);
+      JsonFields.require(control.getControlId().equals(key), "the key is not the control's id");
+      JsonFields.require(KINDS.contains(control.getKind()), "no kind " + control.getKind());
+      unverified.remove(key);
+      add(key, control, signed.getKeyId());
+    } catch (IllegalArgumentException refused) {
+      unverified.put(key, refused.getMessage());
+    }
+  }
+
+  private Control verified(SignedMessage signed, long timestampMs, boolean appended) {
+    String fault = keys.unverified(signed, PublicKeys.APPROVE, TOPIC);
+    fault = fault == null ? keys.invalid(signed.getKeyId(), timestampMs, revoked) : fault;
+    fault = fault == null && !appended ? "the broker did not set its timestamp" : fault;
+    JsonFields.require(fault == null, fault);
+    return MessageReader.control(signed.getPayload());
+  }
+
+  private void add(String key, Control control, String signer) {
+    if (control.getKind().equals(REVOKE_KEY)) {
+      // A key cannot revoke itself: its thief could otherwise block its owner.
+      if (!control.getKeyId().equals(signer)) {
+        revoked.add(control.getKeyId());
+      }
+      return;
+    }
+    Entry known = latest.get(key);
+    if (known == null || control.getIssuedMs() >= known.control.getIssuedMs()) {
+      latest.put(key, new Entry(control, signer));
+    }
+  }
+
+  /** Returns the controls that count now; an arming by a key that was revoked later counts not. */
+  ControlSnapshot snapshot() {
+    List<Control> controls = new ArrayList<>();
+    for (Entry entry : latest.values()) {
+      if (!entry.control.getKind().equals(ARM) || !revoked.contains(entry.signer)) {
+        controls.add(entry.control);
+      }
+    }
+    String fault = null;
+    for (Map.Entry<String, String> each : unverified.entrySet()) {
+      fault = "the control " + each.getKey() + " cannot be verified: " + each.getValue();
+    }
+    return ControlSnapshot.of(fault, controls, revoked);
+  }
+}

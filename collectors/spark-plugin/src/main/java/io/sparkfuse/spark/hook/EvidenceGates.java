@@ -1,0 +1,130 @@
+package io.sparkfuse.spark.hook;
+
+import io.sparkfuse.contracts.Signal;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** Gates that decide with the driver's own counters whether the right work would be stopped. */
+final class EvidenceGates {
+  private EvidenceGates() {}
+
+  /** Refuses wide actions where several users or queries share the driver. */
+  static GateResult sharedDriver(GateContext context) {
+    if (!context.stops() || context.observed.sharedBy == null) {
+      return GateResult.PASS;
+    }
+    String shared = "the driver is shared (" + context.observed.sharedBy + ")";
+    if (!context.signal.getAction().equals(Actions.CANCEL_QUERY)) {
+      return GateResult.refused(shared + ", so only cancel_query is possible");
+    }
+    if (context.policy == null || !context.policy.sharedDriver) {
+      return GateResult.refused(shared + ", which the policy does not allow");
+    }
+    return context.observed.queryOwners > 1
+        ? GateResult.refused("the jobs of the query belong to several users or sessions")
+        : GateResult.PASS;
+  }
+
+  /** Refuses if the counters may be incomplete or old; a blind hook never acts. */
+  static GateResult blind(GateContext context) {
+    String reason = context.isSwitch() ? null : blindness(context);
+    return reason == null ? GateResult.PASS : GateResult.refuse("blind", reason);
+  }
+
+  private static String blindness(GateContext context) {
+    Observation observed = context.observed;
+    if (context.policy == null) {
+      return "without a policy no counter can be checked";
+    }
+    if (observed.droppedEvents != 0) {
+      return observed.droppedEvents < 0
+          ? "it is not known whether Spark dropped events"
+          : "Spark dropped " + observed.droppedEvents + " events";
+    }
+    if (observed.skippedEvents) {
+      return "events of the stage were skipped to protect the driver";
+    }
+    if (observed.overflowed) {
+      return "the driver runs more jobs, stages or tasks than the hook can count";
+    }
+    if (observed.directTransport) {
+      return "executors send their progress to Kafka (spark.sparkfuse.executor.transport=direct)";
+    }
+    if (context.policy.needsStage() && !context.signal.hasStageId()) {
+      return "the policy needs a stage and the signal has none";
+    }
+    if (context.signal.hasStageId() && !observed.stageRuns()) {
+      return stage(context.signal) + " is not running";
+    }
+    return observed.progressAgeMs > context.policy.maxCounterAgeMs
+        ? "a running task has not reported progress for " + observed.progressAgeMs + " ms"
+        : null;
+  }
+
+  /** Refuses a stop whose target does not run, or is not the work that the counters describe. */
+  static GateResult target(GateContext context) {
+    String fault = context.stops() ? targetFault(context.signal, context.observed) : null;
+    return fault == null ? GateResult.PASS : GateResult.refused(fault);
+  }
+
+  private static String targetFault(Signal signal, Observation observed) {
+    switch (signal.getAction()) {
+      case Actions.KILL_TASK:
+        return signal.hasTaskId() && observed.stageTasks.contains(signal.getTaskId())
+            ? null
+            : "the task " + signal.getTaskId() + " does not run in " + stage(signal);
+      case Actions.CANCEL_QUERY:
+        if (observed.queryJobs.isEmpty()) {
+          return "the query does not run";
+        }
+        return signal.hasStageId() && !observed.queryHasStage()
+            ? stage(signal) + " is not part of the query"
+            : null;
+      case Actions.CANCEL_STAGE:
+        return signal.hasStageId() ? null : "cancel_stage requires a stage";
+      default:
+        return null;
+    }
+  }
+
+  /** Refuses if a condition of the policy does not hold for the hook's own counters. */
+  static GateResult predicate(GateContext context) {
+    if (context.isSwitch() || context.policy == null) {
+      return GateResult.PASS;
+    }
+    Map<String, Long> columns = context.observed.columns;
+    for (Policy.Condition condition : context.policy.conditions) {
+      Long value = columns.get(condition.column);
+      if (value == null) {
+        return GateResult.refused("the hook has no counter " + condition.column);
+      }
+      if (!condition.holds(value)) {
+        return GateResult.refuse(
+            "disagrees",
+            "in the driver " + condition.column + " is " + value + ", not " + condition);
+      }
+    }
+    Long elapsedMs = columns.get("elapsed_ms");
+    return elapsedMs != null && elapsedMs < context.policy.afterMs
+        ? GateResult.refuse("disagrees", "the stage has run for only " + elapsedMs + " ms")
+        : GateResult.PASS;
+  }
+
+  /** Returns the counters that the policy's conditions use, as text. */
+  static Map<String, String> counters(GateContext context) {
+    Map<String, String> values = new LinkedHashMap<>();
+    if (context.policy != null) {
+      for (Policy.Condition condition : context.policy.conditions) {
+        Long value = context.observed.columns.get(condition.column);
+        if (value != null) {
+          values.put(condition.column, Long.toString(value));
+        }
+      }
+    }
+    return values;
+  }
+
+  private static String stage(Signal signal) {
+    return "stage " + signal.getStageId() + "." + signal.getStageAttempt();
+  }
+}

@@ -1,0 +1,94 @@
+package io.sparkfuse.spark.hook;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** What the fuse may do about one rule, and the conditions on the hook's counters. Immutable. */
+final class Policy {
+  /** One comparison of a counter. */
+  static final class Condition {
+    final String column;
+    final String operator;
+    final double threshold;
+
+    private Condition(JsonFields fields) {
+      column = fields.text("column");
+      operator = fields.text("operator");
+      threshold = fields.number("threshold");
+      JsonFields.require(!column.isEmpty() && fields.has("threshold"), "a condition is incomplete");
+      JsonFields.require(OPERATORS.contains(operator), "there is no operator " + operator);
+    }
+
+    boolean holds(double value) {
+      switch (operator) {
+        case ">=":
+          return value >= threshold;
+        case ">":
+          return value > threshold;
+        case "<=":
+          return value <= threshold;
+        case "<":
+          return value < threshold;
+        default:
+          return value == threshold;
+      }
+    }
+
+    @Override
+    public String toString() {
+      boolean whole = threshold == Math.rint(threshold) && Math.abs(threshold) < 1e15;
+      return operator + " " + (whole ? Long.toString((long) threshold) : threshold);
+    }
+  }
+
+  private static final List<String> OPERATORS =
+      Collections.unmodifiableList(java.util.Arrays.asList(">=", ">", "<=", "<", "="));
+
+  final String rule;
+  final String view;
+  final List<String> actions;
+  final List<Condition> conditions;
+  final long afterMs;
+  final long maxCounterAgeMs;
+  final boolean requiresApproval;
+  final boolean sharedDriver;
+
+  private Policy(JsonFields fields) {
+    rule = fields.text("rule");
+    view = fields.text("view");
+    afterMs = fields.whole("after_ms");
+    maxCounterAgeMs = fields.whole("max_counter_age_ms");
+    requiresApproval = fields.flag("requires_approval");
+    sharedDriver = fields.flag("shared_driver");
+    List<String> allowed = new ArrayList<>();
+    for (Object action : fields.list("actions")) {
+      JsonFields.require(
+          Actions.WARN.equals(action) || Actions.STOPS.contains(action), "no action " + action);
+      allowed.add((String) action);
+    }
+    List<Condition> all = new ArrayList<>();
+    for (Object condition : fields.list("conditions")) {
+      all.add(new Condition(JsonFields.of(condition, "a condition")));
+    }
+    actions = Collections.unmodifiableList(allowed);
+    conditions = Collections.unmodifiableList(all);
+    JsonFields.require(!rule.isEmpty() && !view.isEmpty(), "rule or view is missing");
+    JsonFields.require(!conditions.isEmpty(), "a policy requires conditions");
+    JsonFields.require(maxCounterAgeMs > 0, "max_counter_age_ms is not positive");
+  }
+
+  /**
+   * Parses one line.
+   *
+   * @throws IllegalArgumentException if it is not a policy
+   */
+  static Policy of(String line) {
+    return new Policy(JsonFields.read(line, "a policy"));
+  }
+
+  /** Returns whether the policy's view has a row for each stage attempt. */
+  boolean needsStage() {
+    return view.startsWith("stage");
+  }
+}

@@ -1,0 +1,258 @@
+package io.sparkfuse.spark.hook;
+
+import io.sparkfuse.contracts.Signal;
+import io.sparkfuse.spark.counters.StageRegistry;
+import io.sparkfuse.spark.safety.CollectorProtection;
+import io.sparkfuse.spark.safety.DaemonThreads;
+import io.sparkfuse.spark.safety.FaultCounter;
+import io.sparkfuse.spark.safety.PluginLog;
+import java.util.Collections;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.apache.spark.SparkContext;
+
+/**
+ * Stops work with Spark's API, shows the reason to the owner, and reports what ended by the events
+ * that arrive afterwards.
+ */
+final class SparkActuator implements Actuator {
+  /** Time in ms for Spark to end cancelled work, before its tasks are interrupted. */
+  private static final long CANCEL_MS = 1_000;
+
+  /** Time in ms from the act until tasks that still run count as not freed. */
+  private static final long WAIT_MS = 10_000;
+
+  private static final long POLL_MS = 20;
+
+  private final SparkContext context;
+  private final StageRegistry registry;
+  private final StreamingQueries streaming;
+  private final CollectorProtection collector;
+  private final Clock clock;
+  private final FaultCounter faults;
+
+  SparkActuator(
+      SparkContext context,
+      StageRegistry registry,
+      StreamingQueries streaming,
+      CollectorProtection collector,
+      Clock clock,
+      FaultCounter faults) {
+    this.context = context;
+    this.registry = registry;
+    this.streaming = streaming;
+    this.collector = collector;
+    this.clock = clock;
+    this.faults = faults;
+  }
+
+  @Override
+  public void warn(String text) {
+    PluginLog.warn(text);
+    // The log may be switched off.
+    System.err.println(text);
+  }
+
+  @Override
+  public void switchCollector(boolean off) {
+    collector.setOff("a signal", off);
+  }
+
+  @Override
+  public ActResult act(Signal signal, String reason) throws Exception {
+    warn(reason);
+    int stage = signal.getStageId();
+    switch (signal.getAction()) {
+      case Actions.KILL_TASK:
+        return killTask(signal.getTaskId(), reason);
+      case Actions.CANCEL_QUERY:
+        return cancelQuery(signal, reason);
+      case Actions.CANCEL_STAGE:
+        return cancelStage(stage, reason);
+      case Actions.CANCEL_JOBS:
+        Set<Integer> jobs = registry.runningJobs();
+        return cancelJobs("all jobs", jobs, () -> running(jobs), reason);
+      case Actions.STOP_APPLICATION:
+        return stopApplication(signal);
+      default:
+        throw new IllegalArgumentException("there is no action " + signal.getAction());
+    }
+  }
+
+  private ActResult killTask(long task, String reason) {
+    context.killTaskAttempt(task, true, reason);
+    await(() -> !registry.runningTasks().contains(task), clock.ms() + WAIT_MS);
+    return result(
+        "task " + task,
+        Collections.singleton(task),
+        Collections.emptySet(),
+        registry.runningTasks());
+  }
+
+  private ActResult cancelStage(int stage, String reason) {
+    Set<Integer> jobs = registry.jobsOf(stage);
+    return stop(
+        "stage " + stage,
+        jobs,
+        registry.runningTasks(stage),
+        () -> running(jobs),
+        some -> context.cancelStage(stage, reason),
+        reason);
+  }
+
+  private ActResult cancelQuery(Signal signal, String reason) throws Exception {
+    Set<Integer> jobs = DriverCounters.queryJobs(registry, signal);
+    if (registry.streams(jobs)) {
+      return stopStreaming(jobs);
+    }
+    if (signal.hasQueryId()) {
+      long query = signal.getQueryId();
+      // Adaptive execution starts further jobs of the same query.
+      return cancelJobs("query " + query, jobs, () -> registry.jobsOfExecution(query), reason);
+    }
+    cancelTag(signal.getJobTag(), reason); // it covers jobs whose events have not arrived
+    return cancelJobs("query " + signal.getJobTag(), jobs, () -> running(jobs), reason);
+  }
+
+  /** Stops streaming queries by their own method: cancelling a micro-batch would fail the query. */
+  private ActResult stopStreaming(Set<Integer> jobs) throws Exception {
+    Set<Long> tasks = registry.runningTasksOnlyOf(jobs);
+    for (String runId : registry.groups(jobs)) {
+      if (!streaming.stop(runId)) {
+        throw new IllegalStateException("there is no streaming query with the run id " + runId);
+      }
+    }
+    long untilMs = clock.ms() + WAIT_MS;
+    await(() -> ended(jobs, tasks), untilMs);
+    return result("streaming query", tasks, running(jobs), runningTasks(tasks));
+  }
+
+  private void cancelTag(String tag, String reason) throws Exception {
+    try {
+      SparkContext.class
+          .getMethod("cancelJobsWithTag", String.class, String.class)
+          .invoke(context, tag, reason);
+    } catch (NoSuchMethodException older) { // before Spark 4.0 jobs are cancelled one by one
+      PluginLog.info("Sparkfuse: this version of Spark cannot cancel a tag with a reason");
+    }
+  }
+
+  private interface Cancel {
+    void jobs(Set<Integer> jobs);
+  }
+
+  private ActResult cancelJobs(
+      String name, Set<Integer> first, Supplier<Set<Integer>> now, String reason) {
+    Set<Long> tasks = registry.runningTasksOnlyOf(first);
+    Cancel each = some -> some.forEach(job -> context.cancelJob(job, reason));
+    return stop(name, first, tasks, now, each, reason);
+  }
+
+  /**
+   * Cancels jobs, waits, interrupts the tasks that are left, and waits again.
+   *
+   * <p>Spark does not interrupt tasks of a cancelled job, so sleeping and Python tasks would keep
+   * their slots for tens of seconds.
+   */
+  private ActResult stop(
+      String name,
+      Set<Integer> first,
+      Set<Long> tasks,
+      Supplier<Set<Integer>> now,
+      Cancel cancel,
+      String reason) {
+    long startMs = clock.ms();
+    cancel.jobs(first);
+    await(() -> ended(first, tasks), startMs + CANCEL_MS);
+    Set<Integer> later = now.get();
+    if (!later.isEmpty()) {
+      cancel.jobs(later);
+    }
+    for (long task : runningTasks(tasks)) {
+      context.killTaskAttempt(task, true, reason);
+    }
+    await(() -> ended(first, tasks) && now.get().isEmpty(), startMs + WAIT_MS);
+    Set<Integer> jobs = new TreeSet<>(now.get());
+    jobs.addAll(running(first));
+    return result(name, tasks, jobs, runningTasks(tasks));
+  }
+
+  /**
+   * Stops the context on a new thread, because stopping it also stops the hook. Executors end with
+   * it, so the tasks are freed when Spark has ended all jobs.
+   */
+  private ActResult stopApplication(Signal signal) {
+    Set<Integer> jobs = registry.runningJobs();
+    Set<Long> tasks = registry.runningTasks();
+    DaemonThreads.of("stop", faults, () -> stopContext(signal)).start();
+    boolean ended =
+        await(() -> context.isStopped() && running(jobs).isEmpty(), clock.ms() + WAIT_MS);
+    Set<Long> left = ended ? Collections.emptySet() : runningTasks(tasks);
+    return new ActResult(
+        ended,
+        tasks.size() - left.size(),
+        left.size(),
+        ended ? "the application is stopped" : "the application is still being stopped");
+  }
+
+  private void stopContext(Signal signal) {
+    if (signal.hasExitCode()) {
+      try {
+        // Since Spark 3.4; without it, the cluster manager sees a success.
+        SparkContext.class.getMethod("stop", int.class).invoke(context, signal.getExitCode());
+        return;
+      } catch (NoSuchMethodException older) {
+        PluginLog.info("Sparkfuse: this version of Spark cannot stop with an exit code");
+      } catch (ReflectiveOperationException fault) {
+        faults.caught(fault);
+      }
+    }
+    context.stop();
+  }
+
+  private boolean ended(Set<Integer> jobs, Set<Long> tasks) {
+    return running(jobs).isEmpty() && runningTasks(tasks).isEmpty();
+  }
+
+  private Set<Integer> running(Set<Integer> jobs) {
+    return left(jobs, registry.runningJobs());
+  }
+
+  private Set<Long> runningTasks(Set<Long> tasks) {
+    return left(tasks, registry.runningTasks());
+  }
+
+  private static <T> Set<T> left(Set<T> before, Set<T> now) {
+    Set<T> left = new TreeSet<>(before);
+    left.retainAll(now);
+    return left;
+  }
+
+  private static ActResult result(
+      String name, Set<Long> before, Set<Integer> jobsLeft, Set<Long> now) {
+    Set<Long> left = left(before, now);
+    boolean ended = left.isEmpty() && jobsLeft.isEmpty();
+    String reason =
+        ended
+            ? name + " has ended"
+            : name + ": jobs " + jobsLeft + " and " + left.size() + " tasks still run";
+    return new ActResult(ended, before.size() - left.size(), left.size(), reason);
+  }
+
+  private boolean await(BooleanSupplier done, long untilMs) {
+    try {
+      while (!done.getAsBoolean()) {
+        if (clock.ms() >= untilMs) {
+          return false;
+        }
+        Thread.sleep(POLL_MS);
+      }
+      return true;
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+      return done.getAsBoolean();
+    }
+  }
+}

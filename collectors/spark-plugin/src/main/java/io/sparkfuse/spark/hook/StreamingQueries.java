@@ -1,0 +1,67 @@
+package io.sparkfuse.spark.hook;
+
+import io.sparkfuse.spark.listener.ScalaAccess;
+import io.sparkfuse.spark.safety.PluginLog;
+import java.lang.reflect.Method;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Map;
+
+/**
+ * The streaming queries of this driver, by reflection, because the plugin's build has no Spark SQL.
+ */
+class StreamingQueries {
+  // Spark 4 has moved the class of sessions in a driver.
+  private static final String[] SESSIONS = {
+    "org.apache.spark.sql.classic.SparkSession", "org.apache.spark.sql.SparkSession"
+  };
+
+  /** Returns how many streaming queries run; 0 if this driver has no session. */
+  int running() {
+    return queries().size();
+  }
+
+  /**
+   * Stops the query of a run with its own {@code stop}, which lets it end its batch.
+   *
+   * @return whether there was such a query
+   */
+  boolean stop(String runId) throws Exception {
+    for (Object query : queries()) {
+      if (runId.equals(ScalaAccess.text(query, "runId"))) {
+        Method stop = query.getClass().getMethod("stop");
+        stop.setAccessible(true);
+        stop.invoke(query);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Returns the running queries of all sessions, which one map of Spark's shared state holds. */
+  private static Collection<?> queries() {
+    Object active =
+        ScalaAccess.get(ScalaAccess.get(session(), "sharedState"), "activeStreamingQueries");
+    return active instanceof Map ? ((Map<?, ?>) active).values() : Collections.emptyList();
+  }
+
+  private static Object session() {
+    for (String name : SESSIONS) {
+      try {
+        ClassLoader loader = Thread.currentThread().getContextClassLoader();
+        Object companion = Class.forName(name + "$", false, loader).getField("MODULE$").get(null);
+        Object session = ScalaAccess.option(ScalaAccess.get(companion, "getDefaultSession"));
+        if (session == null) {
+          session = ScalaAccess.option(ScalaAccess.get(companion, "getActiveSession"));
+        }
+        if (session != null) {
+          return session;
+        }
+      } catch (ClassNotFoundException other) { // another version of Spark, or no Spark SQL
+      } catch (Throwable fault) {
+        PluginLog.warnOncePerMinute("the streaming queries cannot be listed", fault);
+      }
+    }
+    return null;
+  }
+}
