@@ -183,7 +183,7 @@ def read_published_baselines(settings: Settings) -> PublishedBaselines:
 def _consumer(settings: Settings) -> Consumer:
     return Consumer({
         "bootstrap.servers": settings.kafka_bootstrap,
-        "group.id": f"{settings.topic_prefix}.detect.seeds",
+        "group.id": f"{settings.topic_prefix}.detect.baselines",
         "enable.auto.commit": False,
         "enable.partition.eof": True,
     })  # fmt: skip
