@@ -19,8 +19,8 @@ from sparkfuse_contracts.generate.patterns import composed
 from sparkfuse_contracts.schema import SchemaError
 
 CASES = "cases"
-# The kernel calls the Python scrubber, so it needs no patterns.
-NOT_IN_RUST = frozenset({"scrubbing"})
+# The kernel calls the Python scrubber, and it does not add up the time between jobs.
+NOT_IN_RUST = frozenset({"between_jobs", "scrubbing"})
 Shared = Mapping[str, Mapping[str, Any]]
 
 
