@@ -143,7 +143,7 @@ impl Failure {
         self.host = other.host;
     }
 
-    #[expect(clippy::type_complexity, reason = "a tuple in the order of comparison")]
+    #[allow(clippy::type_complexity, reason = "a tuple in the order of comparison")]
     fn order(
         &self,
     ) -> (
