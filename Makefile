@@ -17,7 +17,7 @@ export MAVEN_OPTS ?= -Xmx1g
 export PYTHONDONTWRITEBYTECODE := 1
 
 # What the generated Java sources depend on.
-CONTRACTS := $(shell find contracts/messages contracts/sparkfuse_contracts contracts/*.yaml -name '*.proto' -o -name '*.py' -o -name '*.yaml')
+CONTRACTS := $(shell find contracts/messages contracts/shared contracts/sparkfuse_contracts contracts/*.yaml -name '*.proto' -o -name '*.py' -o -name '*.yaml')
 PLUGIN := collectors/spark-plugin
 FUNCTIONS := stream_jobs/flink-functions
 KERNEL := native_analytics/kernel

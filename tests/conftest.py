@@ -25,8 +25,7 @@ SAFETY = frozenset({"integration/hook", "integration/fuse_controller", "e2e"})
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test by its folder, so that `-m "not e2e"` needs no marker in the file.
 
-    A failed test of real parts runs once more (docs/decisions/0019-tests-of-real-parts-run-twice.md), unless it
-    concerns safety.
+    A failed test of real parts runs once more (tests/README.md), unless it concerns safety.
     """
     for item in items:
         folder, *below = item.path.relative_to(ROOT / "tests").parts

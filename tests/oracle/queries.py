@@ -62,7 +62,7 @@ class Queries:
         number = self._number(event, "executionId")
         if number is None:
             return None
-        names = ("root_execution_id", "description", "started_ms", "ended_ms", "failure_reason")
+        names = ("root_execution_id", "description", "started_ms", "ended_ms", "reported_status", "failure_reason")
         empty: Row = {"sql_execution_id": number, **dict.fromkeys(names), "plan_versions": 0}
         return self._executions.setdefault(number, empty)
 
@@ -78,7 +78,9 @@ class Queries:
         row = self._execution(event)
         if row is not None:
             row["ended_ms"] = self._number(event, "time")
-            row["failure_reason"] = text(event, "errorMessage") or None  # an empty text if it succeeded
+            message = text(event, "errorMessage")  # an empty text if it succeeded, none before Spark 3.4
+            row["failure_reason"] = message or None
+            row["reported_status"] = None if message is None else "failed" if message else "succeeded"
 
     def _replanned(self, event: Event) -> None:
         row = self._execution(event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Annotated
 
@@ -59,11 +60,16 @@ def _list_exit_codes(commands: typer.Typer) -> None:
     """Add the exit codes to the help of each command."""
     for command in commands.registered_commands:
         name = command.name or (command.callback.__name__.rstrip("_") if command.callback else "")
-        codes = dict(sorted({**ALWAYS, **MORE.get(name, {})}.items()))
-        command.epilog = "Exit codes: " + "; ".join(f"{code}: {meaning}" for code, meaning in codes.items()) + "."
+        command.epilog = _epilog(MORE.get(name, {}))
     for group in commands.registered_groups:
         if group.typer_instance:
+            group.epilog = _epilog({})
             _list_exit_codes(group.typer_instance)
+
+
+def _epilog(more: Mapping[int, str]) -> str:
+    codes = sorted({**ALWAYS, **more}.items())
+    return "Exit codes: " + "; ".join(f"{code}: {meaning}" for code, meaning in codes) + "."
 
 
 compare.add_to(application)

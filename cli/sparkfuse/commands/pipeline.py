@@ -112,7 +112,7 @@ def _show_notifications(console: Console, receiver: Receiver, shown: int) -> int
             labels, annotations = alert.get("labels", {}), alert.get("annotations", {})
             about = labels.get("job_key") or "the pipeline itself"
             console.print(
-                f"page: {alert.get('status')} {labels.get('rule') or labels.get('alertname')} of {about}: "
+                f"page {alert.get('status')}: {labels.get('rule') or labels.get('alertname')} of {about}: "
                 f"{annotations.get('description')}",
                 markup=False,
                 highlight=False,

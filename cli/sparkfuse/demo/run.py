@@ -115,7 +115,7 @@ class Demonstration:
             run.acted = True
 
     def _record_page(self, page: Page, collector: EventCollector, queues: JobQueues) -> None:
-        self._screen.event(f"page, {page.status}: {page.severity} {page.rule} of {page.job}: {page.text}")
+        self._screen.event(f"page {page.status}: {page.rule} ({page.severity}) of {page.job}: {page.text}")
         run = queues.run_of(page.job)
         if page.status != "firing":
             return
@@ -138,7 +138,8 @@ class Demonstration:
     def _show_failed_jobs(self, queues: JobQueues) -> None:
         for run in queues.runs:
             if run.exit_code not in (0, None):
-                self._screen.event(f"{run.case.title}:\n{tail(run.process)}")
+                for line in tail(run.process).splitlines():
+                    self._screen.event(f"{run.case.title} failed: {line}")
 
     def show_result(self, found: list[str]) -> None:
         """Print one line per run, what is missing or unexpected, and what to run next."""

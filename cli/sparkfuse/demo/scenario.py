@@ -47,7 +47,7 @@ class Case:
 def cases() -> tuple[Case, ...]:
     """Return all runs. The hung task uses no CPU, so it runs beside the others, which share two queues."""
     healthy = tuple(
-        Case(f"nightly orders, run {number}", "nightly_orders.py", "first") for number in range(1, HEALTHY_RUNS + 1)
+        Case(f"nightly orders (run {number})", "nightly_orders.py", "first") for number in range(1, HEALTHY_RUNS + 1)
     )
     return (
         Case(
@@ -61,7 +61,7 @@ def cases() -> tuple[Case, ...]:
         ),
         *healthy,
         Case(
-            "nightly orders, slow tax service",
+            "nightly orders (slow tax service)",
             "nightly_orders.py",
             "first",
             expects="stage_slow",
@@ -72,7 +72,7 @@ def cases() -> tuple[Case, ...]:
         Case("skewed join", "skewed_join.py", "second", expects="stage_skew"),
         Case("spilling sort", "spilling_sort.py", "second", expects="stage_spill"),
         Case(
-            "runaway sort, stopped by the fuse",
+            "runaway sort (stopped by the fuse)",
             "runaway_sort.py",
             "second",
             expects="stage_runaway_spill",

@@ -13,9 +13,11 @@ from rich.text import Text
 
 WAITING, RUNNING, DONE = "waiting", "running", "done"
 COLOURS = {RUNNING: "cyan", DONE: "green"}
-# Lines of the live view that are not runs: heading, two summaries, a rule, and one spare line below the view.
-FIXED_LINES = 5
+# Lines of the live view that are not runs: two headings, two summaries, a rule, and one spare line below the view.
+FIXED_LINES = 6
 FEWEST_EVENTS = 3
+PAGE_WIDTH = len("stage_runaway_spill (critical)")
+DELAY_WIDTH = len("999.9 s")
 
 
 @dataclasses.dataclass
@@ -82,8 +84,10 @@ class Screen:
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def summary(self) -> list[str]:
-        """Return one line per run with its finding."""
-        return [row_line(row, self._console.width) for row in self._rows.values()]
+        """Return a heading, one line per run with its finding, and the meaning of the last column."""
+        width = self._console.width
+        lines = [row_line(row, width) for row in self._rows.values()]
+        return [columns_line(width), *lines, "delay: from the end of the window with the evidence to the notification"]
 
     def _draw(self) -> Text:
         seconds = int(time.monotonic() - self._started)
@@ -91,7 +95,7 @@ class Screen:
         size = self._console.size
         lines = view(heading, self._rows.values(), self._events, size.width, size.height)
         # The last column stays empty: some terminals wrap a line that fills the width.
-        return Text("\n").join(Text(text[: size.width - 1], style=style) for text, style in lines)
+        return Text("\n").join(Text(_cut(text, size.width - 1), style=style) for text, style in lines)
 
 
 def view(heading: str, rows: Iterable[Row], events: list[str], width: int, height: int) -> list[tuple[str, str]]:
@@ -106,9 +110,10 @@ def view(heading: str, rows: Iterable[Row], events: list[str], width: int, heigh
     waiting = [row for row in everything if row.state == WAITING]
     quiet = [row for row in everything if row.state == DONE and not row.page]
     lines = [(heading, "bold")]
+    lines += [(columns_line(width), "bright_black")] if shown else []
     lines += [(row_line(row, width), COLOURS.get(row.state, "")) for row in shown]
-    lines.append((_counted("waiting", waiting), "bright_black"))
-    lines.append((_counted("done without a finding", quiet), "bright_black"))
+    counted = (("waiting", waiting), ("done without a finding", quiet))
+    lines += [(_counted(what, rows, width), "bright_black") for what, rows in counted if rows]
     lines.append(("-" * (width - 1), "bright_black"))
     recent = [line.replace("\n", " ") for line in events[-max(0, height - len(lines) - 1) :]]
     return [*lines, *((line, "bright_black") for line in recent)]
@@ -117,12 +122,28 @@ def view(heading: str, rows: Iterable[Row], events: list[str], width: int, heigh
 def row_line(row: Row, width: int) -> str:
     """Return one line about a run: state, title, finding, seconds from evidence to webhook."""
     seconds = "" if row.seconds is None else f"{row.seconds:5.1f} s"
-    page_width = len("stage_runaway_spill (critical)")
-    title_width = max(10, width - len(RUNNING) - page_width - len("999.9 s") - 4)
-    title = row.title if len(row.title) <= title_width else f"{row.title[: title_width - 1]}…"
-    return f"{row.state:<7} {title:<{title_width}} {row.page:<{page_width}} {seconds}".rstrip()
+    return _columns(row.state, row.title, row.page, seconds, width)
 
 
-def _counted(what: str, rows: list[Row]) -> str:
-    titles = ", ".join(row.title for row in rows)
-    return f"{len(rows)} {what}: {titles}" if rows else f"0 {what}"
+def columns_line(width: int) -> str:
+    """Return the heading of the lines of runs."""
+    return _columns("state", "run", "page", f"{'delay':>{DELAY_WIDTH}}", width)
+
+
+def _columns(state: str, title: str, page: str, delay: str, width: int) -> str:
+    title_width = max(10, width - len(RUNNING) - PAGE_WIDTH - DELAY_WIDTH - 4)
+    return f"{state:<7} {_cut(title, title_width):<{title_width}} {page:<{PAGE_WIDTH}} {delay}".rstrip()
+
+
+def _counted(what: str, rows: list[Row], width: int) -> str:
+    """Return the number of runs and as many of their titles as fit into the line."""
+    for named in range(len(rows), 0, -1):
+        more = f" and {len(rows) - named} more" if named < len(rows) else ""
+        line = f"{len(rows)} {what}: {', '.join(row.title for row in rows[:named])}{more}"
+        if len(line) < width:
+            return line
+    return f"{len(rows)} {what}"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"

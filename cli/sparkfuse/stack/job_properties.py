@@ -68,7 +68,7 @@ def _policies(layout: Layout) -> Path:
 
 def submit_command(properties: Path) -> str:
     """Return the command that runs a job with these settings, with a path relative to the current folder."""
-    return f"spark-submit --properties-file {os.path.relpath(properties)} your_job.py"
+    return f"spark-submit --properties-file {os.path.relpath(properties)} job.py"
 
 
 def _escaped(value: str) -> str:

@@ -10,9 +10,9 @@ from sparkfuse_collectors.logs.files import Files
 from sparkfuse_collectors.logs.find import FoundLog, Part
 from sparkfuse_collectors.logs.lines import Chunk, LineReader, ReaderCache
 from sparkfuse_collectors.logs.plain import BrokenFileError
-from sparkfuse_collectors.ship.cursor import Cursor
 from sparkfuse_collectors.ship.dormant_log import DormantLog, end_of
 from sparkfuse_collectors.ship.liveness import Liveness, is_closed
+from sparkfuse_collectors.ship.log_content import LogContent, ReplayResult, numbers_of
 from sparkfuse_collectors.ship.log_state import (
     FINISHED,
     READING,
@@ -22,14 +22,9 @@ from sparkfuse_collectors.ship.log_state import (
     next_state,
     restored_state,
 )
-from sparkfuse_collectors.ship.replay import replay
-from sparkfuse_collectors.ship.translation import EVENTS, Identity, Shipper, Translation
+from sparkfuse_collectors.ship.translation import EVENTS, Identity, Shipper
 from sparkfuse_contracts.generated.position_pb2 import Position
 from sparkfuse_kernel import INFREQUENT_EVENTS, NoApplicationError
-
-
-class FileReplacedError(OSError):
-    """Another file took the path during the read; the next scan of the folder determines the cause."""
 
 
 @dataclass
@@ -51,50 +46,37 @@ class LogTail:
     """
 
     __slots__ = (
-        "_cursor", "_dormant", "_identity", "_liveness", "_needs_replay", "_shipper", "_translation", "behind_since",
-        "found", "gaps", "name", "reason", "rewritten", "state",
+        "_content", "_dormant", "_liveness", "behind_since", "found", "gaps", "name", "reason", "rewritten", "state",
     )  # fmt: skip
 
     def __init__(
         self, name: str, shipper: Shipper, position: Position | None = None, abandoned: float = math.inf
     ) -> None:
-        self.name, self._shipper = name, shipper
+        self.name = name
         self._liveness = Liveness(abandoned, position.updated_ms / 1000 if position is not None else 0.0)
         self.found: FoundLog | None = None
         self.rewritten = self.gaps = 0
         self.behind_since = 0.0
         self.state = LogState.LIVE
-        self._reset()
+        self._reset(shipper)
         if position is not None:
             self._restore(position)
 
-    def _reset(self) -> None:
+    def _reset(self, shipper: Shipper) -> None:
         self._change(LogEvent.RESET)
         self.reason = ""
-        self._cursor = Cursor()
-        self._identity: Identity | None = None
-        self._translation: Translation | None = None
-        # What was read must be read again before the rest can be translated.
-        self._needs_replay = False
+        self._content = LogContent(shipper)
         self._dormant: DormantLog | None = None
 
     def _restore(self, position: Position) -> None:
         """Continue where an earlier shipper stopped."""
-        next_seq = {lane: int(number) for lane, number in position.next_seq.items()}
-        self.state = restored_state(position.state, has_sent_facts=any(next_seq.values()))
+        self.state = restored_state(position.state, has_sent_facts=any(numbers_of(position).values()))
         if self.state is LogState.QUARANTINED:
             self.reason = "it was quarantined before the restart"
         if self.state in FINISHED:
             # The position does not show whether the end of the log was read.
             self._dormant = DormantLog(position.updated_ms)
-        if not position.HasField("app_id"):
-            return
-        self._identity = Identity(position.app_id, position.app_attempt, position.app_start_ms)
-        self._cursor.number, self._cursor.offset = position.file_index, position.read_plain_bytes
-        # An unread file follows another file, and a compacted file never does.
-        self._cursor.compacted = None if self._cursor.offset else False
-        self._shipper = self._shipper.with_next_seq(next_seq)
-        self._needs_replay = True
+        self._content.restore(position)
 
     def _change(self, event: LogEvent) -> None:
         self.state = next_state(self.state, event)
@@ -105,17 +87,18 @@ class LogTail:
         """Compare the log with how the folder lists it now."""
         self._liveness.observe(self.found, found, now)
         self.found = found
-        part = self._cursor.part(found)
-        if part is not None and self._cursor.is_replaced(part):
+        cursor = self._content.cursor
+        part = cursor.part(found)
+        if part is not None and cursor.is_replaced(part):
             # Renamed by copying, rotated, truncated, or another application's log: the content shows which.
-            self._cursor.compare_again(part)
+            cursor.compare_again(part)
             self._forget_content()
         elif part is not None and self._was_incomplete_copy(part):
-            self._reset()
+            self._reset(self._content.shipper)
         if self.state in FINISHED and self._dormant is not None and self._dormant.has_grown(found):
             self._change(LogEvent.GREW)
             self._dormant = None
-            self._needs_replay = self._identity is not None
+            self._content.resume()
         if not self.wants_read(now):
             self.behind_since = 0.0
         elif not self.behind_since:
@@ -123,7 +106,7 @@ class LogTail:
 
     def _was_incomplete_copy(self, part: Part) -> bool:
         """Whether a file that was not recognised as a log has grown, because it was still being copied."""
-        return self.state is LogState.QUARANTINED and self._identity is None and self._cursor.has_grown(part)
+        return self.is_quarantined and self.identity is None and self._content.cursor.has_grown(part)
 
     def suspend(self) -> None:
         """Keep the position of a log that is absent; its content is compared when it is back."""
@@ -133,31 +116,24 @@ class LogTail:
 
     def _forget_content(self) -> None:
         """Release what was read, so that it is read again and compared."""
-        self._release()
-        self._needs_replay = True
+        self._content.forget()
         self._change(LogEvent.FILE_REPLACED)
-
-    def _release(self) -> None:
-        """Free the memory of the translation, but keep identity and sequence numbers."""
-        if self._translation is not None:
-            self._identity = self._translation.identity or self._identity
-            self._shipper = self._shipper.with_next_seq(self._translation.next_seq)
-            self._translation = None
 
     def wants_read(self, now: float) -> bool:
         """Whether something was not read."""
         if self.found is None:
             return False
+        cursor = self._content.cursor
         if self.state in FINISHED:
-            return self._needs_replay and bool(self._cursor.identity)
+            return self._content.needs_replay and bool(cursor.identity)
         if self.state not in READING:
             return False
-        part = self._cursor.part(self.found)
+        part = cursor.part(self.found)
         return (
             part is None
-            or self._needs_replay
-            or part.size_bytes > self._cursor.packed_bytes
-            or self._cursor.next_part(self.found) is not None
+            or self._content.needs_replay
+            or part.size_bytes > cursor.packed_bytes
+            or cursor.next_part(self.found) is not None
             or self._liveness.is_settled(self.found, now)
         )
 
@@ -181,13 +157,14 @@ class LogTail:
         """Bytes of the files, as stored, that were not read."""
         if self.found is None or self.state not in UNFINISHED:
             return 0
-        sizes = (part.size_bytes for part in self.found.parts if part.number >= self._cursor.number)
-        return max(0, sum(sizes) - self._cursor.packed_bytes)
+        cursor = self._content.cursor
+        sizes = (part.size_bytes for part in self.found.parts if part.number >= cursor.number)
+        return max(0, sum(sizes) - cursor.packed_bytes)
 
     @property
     def identity(self) -> Identity | None:
         """The run of the application, None while it is unknown."""
-        return self._translation.identity if self._translation else self._identity
+        return self._content.identity
 
     @property
     def app_id(self) -> str:
@@ -197,14 +174,14 @@ class LogTail:
     def send_only_history(self) -> None:
         """Send no facts, because the log had ended before the shipper saw it."""
         self._change(LogEvent.FOUND_ENDED)
-        self._translation = None
+        self._content.discard()
         if self.found is not None and not is_closed(self.found):
             self._dormant = DormantLog(end=end_of(self.found))
 
     def history_sent(self) -> None:
         """Finish the log after its history was sent."""
         self._change(LogEvent.HISTORY_SENT)
-        self._release()
+        self._content.release()
 
     # ---- reading
 
@@ -215,7 +192,7 @@ class LogTail:
         """
         result = ReadResult()
         try:
-            if self._needs_replay and not self._replay(files):
+            if self._content.needs_replay and not self._replay(files):
                 return result
             if self.state in READING:
                 self._read_on(files, readers, max_bytes, now, result)
@@ -223,157 +200,126 @@ class LogTail:
             self._quarantine(str(error))
         self._add_health(result, now)
         if self.state not in UNFINISHED:
-            self._release()
+            self._content.release()
         if not self.wants_read(now):
             # Otherwise a log that grows between all scans would always count as behind.
             self.behind_since = 0.0
         return result
 
+    def _replay(self, files: Files) -> bool:
+        """Read again what was read before; return False while that is not possible."""
+        assert self.found is not None
+        replayed = self._content.replay(files, self.found, may_be_shorter=self.state in FINISHED)
+        if replayed is ReplayResult.OTHER_RUN:
+            self.rewritten += 1
+            self._reset(self._content.shipper.with_next_seq({}))
+        return replayed is not ReplayResult.UNKNOWN
+
     def _read_on(self, files: Files, readers: ReaderCache, max_bytes: int, now: float, result: ReadResult) -> None:
-        if self._translation is None:
-            self._translation = Translation(self._shipper)
-        part = self._cursor.part(self.found) or self._skip_lost_file()
+        self._content.start()
+        part = self._content.cursor.part(self.found) or self._skip_lost_file()
         if part is None:
             return
-        reader = readers.take(self.name)
-        if reader is None or reader.file.path != part.path or reader.resume_at != self._cursor.offset:
-            events = INFREQUENT_EVENTS if self.state is LogState.WATCHED else EVENTS
-            reader = LineReader(files, part.path, self._cursor.offset, self._cursor.bookmark, events)
+        events = INFREQUENT_EVENTS if self.state is LogState.WATCHED else EVENTS
+        reader = self._content.reader(files, readers, self.name, part, events)
         chunk = self._read_chunk(files, reader, part, max_bytes, now)
         self._translate(chunk, result)
         result.more = not chunk.at_end
         if chunk.at_end:
             self._end_file(reader, result, now)
-        if reader.file.path == part.path and reader.file.has_no_boundaries and self._cursor.number == part.number:
-            readers.keep(self.name, reader)
+        self._content.keep_reader(readers, self.name, part, reader)
 
     def _read_chunk(self, files: Files, reader: LineReader, part: Part, max_bytes: int, now: float) -> Chunk:
         try:
             chunk = reader.read(max_bytes)
         except BrokenFileError:
-            if self._cursor.next_part(self.found) is None:
+            if self._content.cursor.next_part(self.found) is None:
                 raise
             self._add_gap()
             chunk = Chunk([], 1, at_end=True)
-        if files.identity(part.path) != part.identity:
-            raise FileReplacedError(f"{part.path}: another file has its path now")
-        if reader.resume_at > self._cursor.offset and self.found is not None:
+        if self._content.advance(files, part, reader) and self.found is not None:
             self._liveness.note_growth(self.found, now)
-        self._cursor.advance(part, reader)
         return chunk
 
     def _translate(self, chunk: Chunk, result: ReadResult) -> None:
-        assert self._translation is not None
-        malformed, next_seq = self._translation.malformed, self._translation.next_seq
-        records = self._translation.records(chunk)
-        result.malformed += self._translation.malformed - malformed
-        if self._translation.has_plugin and self.state is LogState.LIVE:
+        translation = self._content.start()
+        next_seq = translation.next_seq
+        records, malformed = self._content.translate(chunk)
+        result.malformed += malformed
+        if translation.has_plugin and self.state is LogState.LIVE:
             self._change(LogEvent.PLUGIN_FOUND)
             result.records.clear()
         if self.state is LogState.WATCHED:
             # After a restart, numbers above 0 would mean that facts were sent.
-            self._translation.next_seq = next_seq
+            translation.next_seq = next_seq
         else:
             result.records += records
 
     def _end_file(self, reader: LineReader, result: ReadResult, now: float) -> None:
         """Continue after the last byte of a file: with the next file, with the end of the log, or not yet."""
-        following = self._cursor.next_part(self.found)
+        following = self._content.cursor.next_part(self.found)
         is_settled = self._liveness.is_settled(self.found, now)
-        if following is None and not is_settled and not self._has_ended():
+        if following is None and not is_settled and not self._content.start().has_ended:
             return
         if following is not None or (is_settled and is_closed(self.found)):
             # An open log may still get the rest of its last line, and the line would count twice.
             self._translate(reader.finish(), result)
         if following is not None:
-            self._cursor.move_to(following)
+            self._content.cursor.move_to(following)
             result.more = True
             return
         self._end_log()
 
     def _end_log(self) -> None:
-        assert self._translation is not None
-        if self._translation.identity is None:
+        translation = self._content.start()
+        if translation.identity is None:
             raise NoApplicationError("no line contains the id of its application")
-        if not self._has_ended():
-            self._translation.torn = True
+        if not translation.has_ended:
+            translation.torn = True
             if self.found is not None and not is_closed(self.found):
                 self._dormant = DormantLog(end=end_of(self.found))
         self._change(LogEvent.ENDED)
 
-    def _has_ended(self) -> bool:
-        return self._translation is not None and self._translation.has_ended
-
     def _add_health(self, result: ReadResult, now: float) -> None:
         sends_facts = self.state in {LogState.LIVE, LogState.SHIPPED, LogState.QUARANTINED}
-        if self._translation is not None and sends_facts:
-            result.records += self._translation.health(
-                now,
-                self.behind_bytes,
-                is_last=self.state is not LogState.LIVE,
-                has_records=bool(result.records),
-            )
+        if (translation := self._content.translation) is not None and sends_facts:
+            is_last = self.state is not LogState.LIVE
+            has_records = bool(result.records)
+            result.records += translation.health(now, self.behind_bytes, is_last=is_last, has_records=has_records)
 
     def _skip_lost_file(self) -> Part | None:
         """Return the file after one that was deleted before it was read to its end."""
-        following = self._cursor.next_part(self.found)
-        if following is None or self._cursor.number < 0:
+        following = self._content.cursor.next_part(self.found)
+        if following is None or self._content.cursor.number < 0:
             return None
         self._add_gap()
-        self._cursor.move_to(following)
+        self._content.cursor.move_to(following)
         return following
 
     def _add_gap(self) -> None:
         self.gaps += 1
-        if self.state is LogState.LIVE and self._translation is not None:
-            self._translation.add_gap()
+        if self.state is LogState.LIVE and (translation := self._content.translation) is not None:
+            translation.add_gap()
 
     def _quarantine(self, reason: str) -> None:
         self._change(LogEvent.REFUSED)
         self.reason = reason
         self._dormant = None
-        part = self._cursor.part(self.found)
+        part = self._content.cursor.part(self.found)
         if part is not None:
-            self._cursor.skip(part)
-
-    def _replay(self, files: Files) -> bool:
-        """Read again what was read before; return False while that is not possible."""
-        assert self.found is not None
-        result = replay(files, self.found, self._cursor, self._shipper, self._identity)
-        translation = result.translation
-        if result.is_other_application:
-            self.rewritten += 1
-            self._shipper = self._shipper.with_next_seq({})
-            self._reset()
-            return True
-        if translation.identity is None and not result.is_complete:
-            return False  # the file is being rewritten, and the application is not known yet
-        self._needs_replay = False
-        if not result.is_complete and self.state not in FINISHED:
-            raise NoApplicationError("it is shorter than the part that was read before")
-        if translation.identity is None and self._identity is not None:
-            translation.resume_as(self._identity)  # its first files no longer exist
-        self._translation = translation
-        return True
+            self._content.cursor.skip(part)
 
     # ---- what is stored
 
     def position(self) -> Position | None:
         """Return how far the log was read; None while the application is unknown and nothing was decided."""
-        identity = self.identity
-        if identity is None and self.state is LogState.LIVE:
+        if self.identity is None and self.state is LogState.LIVE:
             return None
         position = Position(
-            shipper=self._shipper.name,
+            shipper=self._content.shipper.name,
             log=self.name,
-            file_index=max(0, self._cursor.number),
-            read_plain_bytes=self._cursor.offset,
             state=self.state.stored_name,
             updated_ms=time.time_ns() // 1_000_000,
         )
-        next_seq = self._translation.next_seq if self._translation else self._shipper.next_seq
-        position.next_seq.update({lane: str(number) for lane, number in next_seq.items()})
-        if identity is not None:
-            position.app_id, position.app_attempt = identity.app_id, identity.attempt
-            position.app_start_ms = identity.start_ms
+        self._content.store(position)
         return position

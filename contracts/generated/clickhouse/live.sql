@@ -290,6 +290,7 @@ CREATE TABLE IF NOT EXISTS live (
   `sql_ended_sql_execution_id` Nullable(Int64),
   `sql_ended_ended_ms` Nullable(Int64),
   `sql_ended_failure_reason` Nullable(String),
+  `sql_ended_succeeded` Nullable(Bool),
   `stage_started_stage_id` Nullable(Int32),
   `stage_started_stage_attempt` Nullable(Int32),
   `stage_started_name` Nullable(String),

@@ -14,7 +14,7 @@ CREATE TABLE `facts` (
   `job_started` ROW<`job_id` INT, `submitted_ms` BIGINT, `stage_ids` ARRAY<INT>, `description` STRING, `sql_execution_id` BIGINT, `job_group` STRING, `job_tags` ARRAY<STRING>>,
   `job_ended` ROW<`job_id` INT, `completed_ms` BIGINT, `succeeded` BOOLEAN, `failure_reason` STRING>,
   `sql_started` ROW<`sql_execution_id` BIGINT, `started_ms` BIGINT, `description` STRING, `plan_nodes` ARRAY<STRING>, `root_execution_id` BIGINT, `call_site` STRING>,
-  `sql_ended` ROW<`sql_execution_id` BIGINT, `ended_ms` BIGINT, `failure_reason` STRING>,
+  `sql_ended` ROW<`sql_execution_id` BIGINT, `ended_ms` BIGINT, `failure_reason` STRING, `succeeded` BOOLEAN>,
   `stage_started` ROW<`stage_id` INT, `stage_attempt` INT, `name` STRING, `num_tasks` INT, `parent_stage_ids` ARRAY<INT>, `scope_names` ARRAY<STRING>, `submitted_ms` BIGINT, `job_id` INT, `sql_execution_id` BIGINT, `resource_profile_id` INT, `depth` INT, `call_site` STRING>,
   `stage_ended` ROW<`stage_id` INT, `stage_attempt` INT, `num_tasks` INT, `submitted_ms` BIGINT, `completed_ms` BIGINT, `succeeded` BOOLEAN, `failure_reason` STRING, `operator_rows_max` BIGINT>,
   `task_started` ROW<`stage_id` INT, `stage_attempt` INT, `task_id` BIGINT, `task_index` INT, `task_attempt` INT, `executor_id` STRING, `host` STRING, `speculative` BOOLEAN, `launched_ms` BIGINT, `locality` STRING>,

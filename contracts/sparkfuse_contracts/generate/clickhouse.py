@@ -48,7 +48,7 @@ SHAPES: Mapping[str, Shape] = {
         ("app_id", "app_start_ms", "app_attempt", "row"),
         None,
         400,
-        ("ifNull(stage_stage_id, -1)", "ifNull(stage_stage_attempt, -1)"),
+        ("ifNull(stage_stage_id, -1)", "ifNull(stage_stage_attempt, -1)", "ifNull(query_query_id, -1)"),
     ),
     # One row for each query and each stage; the latest name replaces the earlier one.
     "names": Shape(

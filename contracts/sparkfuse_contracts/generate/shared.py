@@ -1,7 +1,7 @@
 """The files of contracts/shared as constants of Python, Java and Rust, and as JSON with their cases.
 
 Each file is a map. The key ``cases`` holds the cases that the tests of every language run; every other key is a
-constant: a whole number, a text, or a list of texts.
+constant: a whole number, a text, a list of texts, or a list of records, which are maps of texts with the same keys.
 """
 
 from __future__ import annotations
@@ -15,27 +15,38 @@ import yaml
 
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.generate.flink import JAVA_PACKAGE
+from sparkfuse_contracts.generate.patterns import composed
 from sparkfuse_contracts.schema import SchemaError
 
 CASES = "cases"
+# The kernel calls the Python scrubber, and it does not add up the time between jobs.
+NOT_IN_RUST = frozenset({"between_jobs", "scrubbing"})
 Shared = Mapping[str, Mapping[str, Any]]
 
 
 def read_shared() -> Shared:
     """Read all files of contracts/shared by their names without ``.yaml``.
 
-    Raises SchemaError for a value that is not a number, a text or a list of texts.
+    Raises SchemaError for a value of another kind, and for an invalid pattern.
     """
     return {path.stem: _read(path) for path in sorted(asset("sparkfuse_contracts", "shared").glob("*.yaml"))}
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    content: Mapping[str, Any] = yaml.safe_load(path.read_text())
+    content = composed(yaml.safe_load(path.read_text()))
     for key, value in content.items():
         texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
-        if key != CASES and not texts and not isinstance(value, (int, str)):
-            raise SchemaError(f"contracts/shared/{path.name}: {key} is not a number, a text or a list of texts")
+        if key != CASES and not texts and not isinstance(value, (int, str)) and not _are_records(value):
+            raise SchemaError(f"contracts/shared/{path.name}: {key} is not a number, a text or a list of one kind")
     return content
+
+
+def _are_records(value: Any) -> bool:
+    """Return whether a value is a list of maps of texts with the same keys."""
+    if not isinstance(value, list) or not value or not all(isinstance(each, dict) for each in value):
+        return False
+    texts = all(isinstance(text, str) for each in value for text in each.values())
+    return texts and all(each.keys() == value[0].keys() for each in value)
 
 
 def _constants(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -50,12 +61,26 @@ def python_modules(shared: Shared) -> Mapping[str, str]:
 def _python(name: str, content: Mapping[str, Any]) -> Iterator[str]:
     yield f'"""Generated from contracts/shared/{name}.yaml; do not edit."""'
     yield ""
+    if any(_are_records(value) for _, value in _constants(content)):
+        yield from ("from typing import NamedTuple", "")
     for key, value in _constants(content):
-        if isinstance(value, list):
+        if _are_records(value):
+            yield from _python_records(key, value)
+        elif isinstance(value, list):
             yield from (f"{key} = (", *(f"    {_text(each)}," for each in value), ")")
         else:
             yield f"{key} = {value if isinstance(value, int) else _text(value)}"
     yield ""
+
+
+def _python_records(key: str, records: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    yield from ("", f"class {_record(key)}(NamedTuple):", *(f"    {field}: str" for field in records[0]), "", "")
+    yield f"{key} = ("
+    for record in records:
+        yield f"    {_record(key)}("
+        yield from (f"        {field}={_text(text)}," for field, text in record.items())
+        yield "    ),"
+    yield ")"
 
 
 def java_classes(shared: Shared) -> Mapping[str, str]:
@@ -74,7 +99,9 @@ def _java(name: str, content: Mapping[str, Any]) -> Iterator[str]:
     yield f"/** Constants of contracts/shared/{name}.yaml. */"
     yield f"public final class {_camel(name)} {{"
     for key, value in _constants(content):
-        if isinstance(value, list):
+        if _are_records(value):
+            yield from _java_records(key, value)
+        elif isinstance(value, list):
             texts = ", ".join(_text(each) for each in value)
             yield f"  public static final List<String> {key} ="
             yield f"      Collections.unmodifiableList(Arrays.asList({texts}));"
@@ -88,10 +115,28 @@ def _java(name: str, content: Mapping[str, Any]) -> Iterator[str]:
     yield ""
 
 
+def _java_records(key: str, records: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    kind, fields = _record(key), list(records[0])
+    yield ""
+    yield f"  /** One of {{@link #{key}}}. */"
+    yield f"  public static final class {kind} {{"
+    yield from (f"    public final String {field};" for field in fields)
+    yield ""
+    yield f"    private {kind}({', '.join(f'String {field}' for field in fields)}) {{"
+    yield from (f"      this.{field} = {field};" for field in fields)
+    yield from ("    }", "  }", "")
+    yield f"  public static final List<{kind}> {key} ="
+    yield "      Collections.unmodifiableList(Arrays.asList("
+    made = [f"          new {kind}({', '.join(_text(text) for text in record.values())})" for record in records]
+    yield ",\n".join(made) + "));"
+
+
 def rust_module(shared: Shared) -> str:
-    """Return one Rust module with an inner module for each file; the cases exist in tests only."""
+    """Return one Rust module with an inner module for each file that the kernel needs; cases exist in tests only."""
     lines = ["//! Generated from contracts/shared/*.yaml; do not edit.", "#![allow(dead_code)]", ""]
     for name, content in shared.items():
+        if name in NOT_IN_RUST:
+            continue
         lines += ["#[rustfmt::skip]", f"pub mod {name} {{", *_rust(content), "}", ""]
     return "\n".join(lines)
 
@@ -142,8 +187,9 @@ def _rust_value(value: Any, kind: str) -> str:
 
 
 def json_files(shared: Shared) -> Mapping[str, str]:
-    """Return each file as JSON, cases included, for the tests of Java."""
-    return {f"{name}.json": json.dumps(content, indent=1) + "\n" for name, content in shared.items()}
+    """Return each file that has cases as JSON, for the tests of Java."""
+    with_cases = {name: content for name, content in shared.items() if CASES in content}
+    return {f"{name}.json": json.dumps(content, indent=1) + "\n" for name, content in with_cases.items()}
 
 
 def _text(value: str) -> str:
@@ -154,6 +200,10 @@ def _rust_text(value: str) -> str:
     escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
     escaped = "".join(escapes.get(char, char if char.isprintable() else f"\\u{{{ord(char):x}}}") for char in value)
     return f'"{escaped}"'
+
+
+def _record(key: str) -> str:
+    return _camel(key.lower().removesuffix("s"))
 
 
 def _camel(name: str) -> str:

@@ -170,14 +170,16 @@ class SqlStarted(_message.Message):
     def __init__(self, sql_execution_id: _Optional[int] = ..., started_ms: _Optional[int] = ..., description: _Optional[str] = ..., plan_nodes: _Optional[_Iterable[str]] = ..., root_execution_id: _Optional[int] = ..., call_site: _Optional[str] = ...) -> None: ...
 
 class SqlEnded(_message.Message):
-    __slots__ = ("sql_execution_id", "ended_ms", "failure_reason")
+    __slots__ = ("sql_execution_id", "ended_ms", "failure_reason", "succeeded")
     SQL_EXECUTION_ID_FIELD_NUMBER: _ClassVar[int]
     ENDED_MS_FIELD_NUMBER: _ClassVar[int]
     FAILURE_REASON_FIELD_NUMBER: _ClassVar[int]
+    SUCCEEDED_FIELD_NUMBER: _ClassVar[int]
     sql_execution_id: int
     ended_ms: int
     failure_reason: str
-    def __init__(self, sql_execution_id: _Optional[int] = ..., ended_ms: _Optional[int] = ..., failure_reason: _Optional[str] = ...) -> None: ...
+    succeeded: bool
+    def __init__(self, sql_execution_id: _Optional[int] = ..., ended_ms: _Optional[int] = ..., failure_reason: _Optional[str] = ..., succeeded: bool = ...) -> None: ...
 
 class SqlPlan(_message.Message):
     __slots__ = ("sql_execution_id", "plan_version", "node_names", "node_parents", "metrics", "left_out_nodes", "left_out_metrics", "node_details")

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Mapping as _Mapping, Optional as _Opti
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class HistoryRow(_message.Message):
-    __slots__ = ("cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "app_ended_ms", "source", "completeness", "job_key", "run_key", "app_succeeded", "stage", "application")
+    __slots__ = ("cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "app_ended_ms", "source", "completeness", "job_key", "run_key", "app_succeeded", "stage", "application", "query")
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
     TENANT_FIELD_NUMBER: _ClassVar[int]
     APP_ID_FIELD_NUMBER: _ClassVar[int]
@@ -20,6 +20,7 @@ class HistoryRow(_message.Message):
     APP_SUCCEEDED_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
     APPLICATION_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
     cluster: str
     tenant: str
     app_id: str
@@ -33,4 +34,5 @@ class HistoryRow(_message.Message):
     app_succeeded: bool
     stage: _live_pb2.StageLive
     application: _live_pb2.AppLive
-    def __init__(self, cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., app_ended_ms: _Optional[int] = ..., source: _Optional[str] = ..., completeness: _Optional[float] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., app_succeeded: bool = ..., stage: _Optional[_Union[_live_pb2.StageLive, _Mapping]] = ..., application: _Optional[_Union[_live_pb2.AppLive, _Mapping]] = ...) -> None: ...
+    query: _live_pb2.QueryLive
+    def __init__(self, cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., app_ended_ms: _Optional[int] = ..., source: _Optional[str] = ..., completeness: _Optional[float] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., app_succeeded: bool = ..., stage: _Optional[_Union[_live_pb2.StageLive, _Mapping]] = ..., application: _Optional[_Union[_live_pb2.AppLive, _Mapping]] = ..., query: _Optional[_Union[_live_pb2.QueryLive, _Mapping]] = ...) -> None: ...

@@ -17,7 +17,7 @@ use crate::event_log::log_tables::Table;
 use crate::facts;
 
 /// Many small logs mean many small tables that one thread creates and another one frees; mimalloc is fast at that.
-/// See docs/decisions/0010-stages-are-aggregated-in-the-kernel.md.
+/// See docs/decisions/0009-the-kernel-reads-event-logs.md.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -104,10 +104,10 @@ def _joined(view: str, rules: Sequence[Rule], logged: bool, rows: Sequence[_Row]
     filled_sql = ", ".join(f"e.`{name}` AS `{name}`" for name in given)
     # History has no progress of running tasks to project from, so the elapsed time is compared.
     judged = ["if(e.expected_ms IS NULL, NULL, s.elapsed_ms) AS judged_ms"] if "judged_ms" in filled else []
-    picked = ", ".join([each for each in (stored, filled_sql) if each] + judged)
+    chosen = ", ".join([each for each in (stored, filled_sql) if each] + judged)
     places = ", ".join(f"s.{name} AS {name}" for name in keys.split(", "))
     return (
-        f"SELECT {places}, s.completeness AS completeness, {picked} "
+        f"SELECT {places}, s.completeness AS completeness, {chosen} "
         f"FROM ({_stored(view, {*own, 'elapsed_ms'}, logged, rows, keys)}) AS s "
         f"INNER JOIN ({_given(view, given, rows, keys)}) AS e USING ({keys})"
     )
@@ -121,16 +121,16 @@ def _stored(view: str, names: set[str], logged: bool, rows: Sequence[_Row], keys
     places = {place for place, *_ in rows}
     inside = within(places)
     if view == STAGES:
-        picked = ", ".join([keys, *sorted(names - set(keys.split(", ")))])
+        chosen = ", ".join([keys, *sorted(names - set(keys.split(", ")))])
         return (
-            f"SELECT {picked}, ifNull(completeness, 0) AS completeness FROM {stage_table(logged)} FINAL WHERE {inside}"
+            f"SELECT {chosen}, ifNull(completeness, 0) AS completeness FROM {stage_table(logged)} FINAL WHERE {inside}"
         )
-    picked = ", ".join([keys, *(f"application_{name} AS `{name}`" for name in sorted(names))])
+    chosen = ", ".join([keys, *(f"application_{name} AS `{name}`" for name in sorted(names))])
     whole = "ifNull(completeness, 0) AS completeness"
     if logged:
-        return f"SELECT {picked}, {whole} FROM history FINAL WHERE row = 'application' AND {inside}"
+        return f"SELECT {chosen}, {whole} FROM history FINAL WHERE row = 'application' AND {inside}"
     return (
-        f"SELECT {picked}, {whole} FROM live WHERE row = 'application' AND {inside} "
+        f"SELECT {chosen}, {whole} FROM live WHERE row = 'application' AND {inside} "
         f"ORDER BY row_seq DESC LIMIT 1 BY {keys}"
     )
 

@@ -33,6 +33,7 @@ def application_row(
     failed_jobs = sum(result is not None and result != SUCCEEDED for result in results)
     started_ms, ended_ms = application["started_ms"], application["ended_ms"]
     end = until_ms if ended_ms is None else ended_ms
+    again = _sum(stages, "resubmitted")  # ends that Spark reported a second time
     row = {
         "name": application["name"],
         "status": "running" if ended_ms is None else "failed" if failed_jobs else "succeeded",
@@ -45,8 +46,8 @@ def application_row(
         "running_stages": sum(status == "running" for status in statuses),
         "ended_stages": sum(status != "running" for status in statuses),
         "running_tasks": evidence["unfinished_tasks"],
-        "finished_tasks": _sum(stages, "tasks"),
-        "failed_tasks": _sum(stages, "failed"),
+        "finished_tasks": _sum(stages, "tasks") - again,
+        "failed_tasks": _sum(stages, "failed") - again,
         "executors": tables["executors"]["removed_ms"].null_count,
         "disk_spilled_bytes": _sum(stages, "disk_spilled_bytes"),
         "user_name": application["user_name"],

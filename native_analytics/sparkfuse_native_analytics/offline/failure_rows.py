@@ -9,6 +9,8 @@ from sparkfuse_rules.knowledge.failures import classify
 from sparkfuse_rules.knowledge.first_cause import first_cause
 
 VIEW = "failure_live"
+# No attempt failed: its executor was lost after it succeeded.
+RESUBMITTED = "Resubmitted"
 _COPIED = (
     "stage_id", "stage_attempt", "failure_class", "failure_reason", "task_index", "executor_id", "host", "hosts",
     "failing_tasks", "attempts_max",
@@ -17,7 +19,7 @@ _COPIED = (
 
 def failure_rows(application: Application) -> list[dict[str, Any]]:
     """Return rows of failure_live, one for each class of each stage attempt, most failures first."""
-    failures = application.tables["failures"].to_pylist()
+    failures = [row for row in application.tables["failures"].to_pylist() if row["failure_class"] != RESUBMITTED]
     if not failures:
         return []
     stages = dict(zip(application.keys, _stages(application), strict=True))
@@ -27,12 +29,12 @@ def failure_rows(application: Application) -> list[dict[str, Any]]:
 
 def _stages(application: Application) -> list[dict[str, Any]]:
     """The columns of a failure row that come from its stage."""
-    rows: list[dict[str, Any]] = application.tables["stages"].select(["tasks", "num_tasks"]).to_pylist()
+    rows: list[dict[str, Any]] = application.tables["stages"].select(["tasks", "resubmitted", "num_tasks"]).to_pylist()
     return [
         {
             "stage_name": application.names.stage_name(stage_id),
             "stage_fingerprint": fingerprint,
-            "finished_tasks": stage["tasks"],
+            "finished_tasks": stage["tasks"] - stage["resubmitted"],
             "num_tasks": stage["num_tasks"],
         }
         for stage, fingerprint, (stage_id, _) in zip(rows, application.fingerprints, application.keys, strict=True)

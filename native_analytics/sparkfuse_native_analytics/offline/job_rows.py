@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,16 +14,15 @@ from sparkfuse_rules.knowledge.failures import (
     CANCELLED,
     FAILED,
     QUERY_FAILED,
-    UNKNOWN,
     Failure,
     as_harmful,
     classify,
     ended_on_purpose,
 )
 from sparkfuse_rules.knowledge.first_cause import first_cause
+from sparkfuse_rules.knowledge.job_failures import failed_stage_of_job, failure_of_job
 
 VIEW = "job_live"
-_STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9})\b")
 
 
 def job_rows(application: Application) -> list[dict[str, Any]]:
@@ -106,7 +104,8 @@ def describe_job(job: Mapping[str, Any], names: DisplayNames) -> str | None:
 def _row(job: Mapping[str, Any], failed: Mapping[int, Mapping[str, Any]], names: DisplayNames) -> dict[str, Any]:
     of_job = set(job["stage_ids"])
     stage = next((failed[stage_id] for stage_id in failed if stage_id in of_job), None)
-    reason, failure = _why(job["failure_reason"] or "", (stage["failure_reason"] if stage else None) or "")
+    reason, failure = failure_of_job(job["failure_reason"] or "", (stage["failure_reason"] if stage else None) or "")
+    failed_stage = failed_stage_of_job(stage["stage_id"] if stage else None, reason)
     status = CANCELLED if ended_on_purpose(failure) else FAILED
     return {
         "job_id": job["job_id"],
@@ -115,7 +114,7 @@ def _row(job: Mapping[str, Any], failed: Mapping[int, Mapping[str, Any]], names:
         "elapsed_ms": _elapsed(job["submitted_ms"], job["completed_ms"]),
         "failure_reason": reason or None,
         **_failure_columns(as_harmful(failure) if status == FAILED else failure, reason),
-        "failed_stage_id": _failed_stage(stage, reason) if status == FAILED else None,
+        "failed_stage_id": failed_stage if status == FAILED else None,
     }
 
 
@@ -130,18 +129,3 @@ def _failure_columns(failure: Failure, reason: str) -> dict[str, Any]:
         "retry": failure.retry,
         "first_cause": first_cause(reason),
     }
-
-
-def _why(of_job: str, of_stage: str) -> tuple[str, Failure]:
-    """Return the failure of the job, or of its first failed stage if the job has none (old logs) or it is unknown."""
-    found, by_stage = classify(None, of_job), classify(None, of_stage)
-    if of_stage and (not of_job.strip() or (found == UNKNOWN and by_stage != UNKNOWN)):
-        return of_stage, by_stage
-    return of_job, found
-
-
-def _failed_stage(stage: Mapping[str, Any] | None, reason: str) -> int | None:
-    if stage is not None:
-        return int(stage["stage_id"])
-    named = _STAGE_IN_TEXT.search(reason)
-    return int(named[1]) if named else None

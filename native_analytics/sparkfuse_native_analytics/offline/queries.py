@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sparkfuse_native_analytics.offline.analysis_types import AnalysedQuery
 from sparkfuse_native_analytics.offline.application import Application
+from sparkfuse_native_analytics.offline.application_row import SUCCEEDED
 from sparkfuse_native_analytics.offline.stage_rows import clamp_int64
 from sparkfuse_rules.knowledge.call_sites import user_description
 
@@ -24,21 +25,32 @@ def queries(application: Application) -> list[AnalysedQuery]:
     for row in application.tables["stages"].select(columns).to_pylist():
         if row["sql_execution_id"] is not None:
             stages[row["sql_execution_id"]].append(row)
-    jobs: defaultdict[int, list[int]] = defaultdict(list)
-    for row in application.tables["jobs"].select(["job_id", "sql_execution_id"]).to_pylist():
+    jobs: defaultdict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    job_columns = ["job_id", "sql_execution_id", "result", "completed_ms", "failure_reason"]
+    for row in application.tables["jobs"].select(job_columns).to_pylist():
         if row["sql_execution_id"] is not None:
-            jobs[row["sql_execution_id"]].append(row["job_id"])
+            jobs[row["sql_execution_id"]].append(row)
     executions = {row["sql_execution_id"]: row for row in application.tables["sql_executions"].to_pylist()}
     # A truncated log can have stages of a query whose start is lost.
     ids = sorted({*executions, *stages})
     return [_query(application, each, executions.get(each, {}), stages[each], jobs[each]) for each in ids]
 
 
-def status_of(execution: Mapping[str, Any]) -> str:
-    """Return running, succeeded or failed for a row of the kernel's table sql_executions."""
+def outcome_of(execution: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]]) -> tuple[str, str | None]:
+    """Return running, succeeded or failed for a query, and why it failed.
+
+    ``execution`` is a row of the kernel's table sql_executions, ``jobs`` are the rows of its jobs. Before Spark 3.4 the
+    end of a query does not report its outcome: then the query failed if one of its jobs did.
+    """
     if execution.get("failure_reason"):
-        return "failed"
-    return "running" if execution.get("ended_ms") is None else "succeeded"
+        return "failed", execution["failure_reason"]
+    if execution.get("ended_ms") is None:
+        return "running", None
+    failed = [job for job in jobs if job["result"] not in (None, SUCCEEDED)]
+    if failed and execution.get("reported_status") is None:
+        first = min(failed, key=lambda job: (job["completed_ms"] or 0, job["job_id"]))
+        return "failed", first["failure_reason"]
+    return "succeeded", None
 
 
 def elapsed_ms(execution: Mapping[str, Any], until_ms: int | None) -> int | None:
@@ -53,9 +65,10 @@ def _query(
     query_id: int,
     execution: Mapping[str, Any],
     stages: list[Mapping[str, Any]],
-    job_ids: list[int],
+    jobs: list[Mapping[str, Any]],
 ) -> AnalysedQuery:
     names = application.names.queries[query_id]
+    status, failure_reason = outcome_of(execution, jobs)
     sums = dict(_sums(stages))
     return {
         "query_id": query_id,
@@ -64,14 +77,14 @@ def _query(
         "title": names.title,
         "description": user_description(execution.get("description")),
         "call_site": execution.get("call_site"),
-        "status": status_of(execution),
+        "status": status,
         "started_ms": execution.get("started_ms"),
         "ended_ms": execution.get("ended_ms"),
         "elapsed_ms": elapsed_ms(execution, application.until_ms),
-        "failure_reason": execution.get("failure_reason") or None,
+        "failure_reason": failure_reason,
         "sources": names.sources or None,
         "sink": names.sink or None,
-        "job_ids": sorted(job_ids),
+        "job_ids": sorted(job["job_id"] for job in jobs),
         "stage_ids": sorted({row["stage_id"] for row in stages}),
         "failed_stages": sum(row["status"] == "failed" for row in stages),
         "tasks": sums["tasks"],

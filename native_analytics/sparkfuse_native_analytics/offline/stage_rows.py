@@ -20,9 +20,7 @@ _COPIED = (
     "slowest_task_host", "operator_rows_max",
 )  # fmt: skip
 _RENAMED = {
-    "finished_tasks": "tasks",
     "succeeded_tasks": "succeeded",
-    "failed_tasks": "failed",
     "killed_tasks": "killed",
     "speculative_tasks": "speculative",
     "finished_run_ms": "run_ms",
@@ -118,7 +116,8 @@ def _columns(stages: Any, until_ms: int | None) -> dict[str, Any]:
 
 
 _COMPUTED_FROM = (
-    "submitted_ms", "completed_ms", "cpu_ns", "input_bytes", "shuffle_read_bytes", "input_records",
+    "tasks", "failed", "resubmitted", "submitted_ms", "completed_ms", "cpu_ns", "input_bytes", "shuffle_read_bytes",
+    "input_records",
     "shuffle_read_records", "biggest_task_bytes", "biggest_task_ms", "slowest_task_bytes", "slowest_task_ms",
 )  # fmt: skip
 # Columns that compare a task with the median task: the prefix of its inputs, then the names of the results.
@@ -127,7 +126,8 @@ _TASKS = (
     ("slowest_task", "slowest_task_bytes_ratio", "slowest_task_lost_ms", "slowest_task_lost_share"),
 )
 _COMPUTED = (
-    "elapsed_ms", "finished_cpu_ms", "work_bytes", "work_records", *(name for task in _TASKS for name in task[1:]),
+    "finished_tasks", "failed_tasks", "elapsed_ms", "finished_cpu_ms", "work_bytes", "work_records",
+    *(name for task in _TASKS for name in task[1:]),
 )  # fmt: skip
 
 
@@ -137,6 +137,9 @@ def _computed(of: dict[str, Any], until_ms: int | None) -> dict[str, Any]:
     end_ms = until_ms if of["completed_ms"] is None else of["completed_ms"]
     if end_ms is not None and of["submitted_ms"] is not None:
         row["elapsed_ms"] = clamp_int64(max(0, end_ms - of["submitted_ms"]))
+    # When Spark reports the end of an attempt again as Resubmitted, no attempt ended.
+    row["finished_tasks"] = of["tasks"] - of["resubmitted"]
+    row["failed_tasks"] = of["failed"] - of["resubmitted"]
     row["finished_cpu_ms"] = of["cpu_ns"] // 1_000_000
     row["work_bytes"] = clamp_int64(of["input_bytes"] + of["shuffle_read_bytes"])
     row["work_records"] = clamp_int64(of["input_records"] + of["shuffle_read_records"])

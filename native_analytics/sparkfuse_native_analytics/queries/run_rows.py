@@ -86,8 +86,8 @@ class Stage:
 class Query:
     """One query (SQL execution) of a run.
 
-    Its times and sums come from its latest live row. A run that is known only from its event log has no such rows:
-    then they come from the query's stages, and description, root_query_id and failure_reason are None.
+    Its times and sums come from its latest live row or from its event log, else from the stages of the query: then
+    description, root_query_id and failure_reason are None.
     """
 
     query_id: int
@@ -164,8 +164,7 @@ SELECT {", ".join(_STAGE_COLUMNS)} FROM (
 ORDER BY ended DESC, row_seq DESC
 LIMIT 1 BY stage_id, stage_attempt
 """
-_QUERIES = f"""
-SELECT
+_QUERY_COLUMNS = """
     assumeNotNull(query_query_id) AS query_id, query_root_query_id AS root_query_id, query_query_name AS name,
     query_description AS description, query_call_site AS call_site, query_status AS status,
     query_started_ms AS started_ms, query_ended_ms AS ended_ms, query_elapsed_ms AS elapsed_ms,
@@ -173,8 +172,17 @@ SELECT
     query_finished_tasks AS finished_tasks, query_running_tasks AS running_tasks,
     ifNull(query_input_bytes, 0) + ifNull(query_shuffle_read_bytes, 0) AS work_bytes,
     query_disk_spilled_bytes AS disk_spilled_bytes, query_finished_cpu_ms AS finished_cpu_ms
-FROM live WHERE {_ATTEMPT} AND row = 'query' AND query_query_id IS NOT NULL
-ORDER BY row_seq DESC
+"""
+_OF_QUERIES = f"{_ATTEMPT} AND row = 'query' AND query_query_id IS NOT NULL"
+# As for applications: an ended one first, then the better evidence counts; live on a tie.
+_QUERIES = f"""
+SELECT * EXCEPT (completeness, seen_live) FROM (
+    SELECT {_QUERY_COLUMNS}, completeness, 1 AS seen_live FROM live WHERE {_OF_QUERIES}
+    ORDER BY row_seq DESC LIMIT 1 BY query_id
+    UNION ALL
+    SELECT {_QUERY_COLUMNS}, completeness, 0 AS seen_live FROM history FINAL WHERE {_OF_QUERIES}
+)
+ORDER BY status != 'running' DESC, ifNull(completeness, 0) DESC, seen_live DESC
 LIMIT 1 BY query_id
 """
 _NAMES = f"SELECT {names(_Name)} FROM names FINAL WHERE {_ATTEMPT}"

@@ -39,9 +39,7 @@ def connect(settings: Settings | None = None) -> Client:
             query_limit=0,
         )
     except (ClickHouseError, OSError) as error:
-        raise StoreUnavailableError(
-            f"no ClickHouse answers at {_without_password(url)}: {_first_line(error)}"
-        ) from error
+        raise StoreUnavailableError(f"no ClickHouse answers at {_without_password(url)}: {_cause(error)}") from error
 
 
 def _without_password(url: str) -> str:
@@ -49,5 +47,11 @@ def _without_password(url: str) -> str:
     return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
-def _first_line(error: Exception) -> str:
+def _cause(error: BaseException) -> str:
+    """Return the operating system's reason, such as "Connection refused"; else the first line of the error."""
+    inner: BaseException | None = error
+    while inner is not None:
+        if isinstance(inner, OSError) and inner.args:
+            return str(inner.strerror or inner.args[-1])  # resolvers set no strerror
+        inner = inner.__cause__ or inner.__context__
     return (str(error) or type(error).__name__).splitlines()[0][:200]

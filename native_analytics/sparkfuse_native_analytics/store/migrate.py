@@ -33,7 +33,7 @@ UNAVAILABLE = 3
 _LIST_OF_PARTS = "Array(Tuple("
 _NUMBERED = re.compile(r"(\d{4})_\w+\.sql")
 _PLACEHOLDER = re.compile(r"\{(table|columns|names|missing):(\w+)\}|\{(database)\}")
-_JOURNAL = """
+_APPLIED_FILES = """
 CREATE TABLE IF NOT EXISTS schema_migrations (
   file String,
   sha256 String,
@@ -84,12 +84,12 @@ def migrate(client: Client, *, server: bool = False) -> list[str]:
 
 
 def _run(client: Client, wanted: tuple[Migration, ...]) -> list[str]:
-    _command(client, _JOURNAL, "the journal")
-    journal = dict(client.query("SELECT file, sha256 FROM schema_migrations FINAL").result_rows)
+    _command(client, _APPLIED_FILES, "the table of applied files")
+    applied_before = dict(client.query("SELECT file, sha256 FROM schema_migrations FINAL").result_rows)
     database = str(client.command("SELECT currentDatabase()"))
     applied = []
     for migration in wanted:
-        known = journal.get(migration.name)
+        known = applied_before.get(migration.name)
         if known not in (None, migration.sha256):
             raise MigrationError(f"{migration.name} was applied and has changed since: add a new file instead")
         if known is None:

@@ -9,7 +9,7 @@ from sparkfuse_rules.knowledge.query_plan import Part, QueryPlan
 
 _MOST_TABLE_CHARS = 30
 _MOST_STEPS = 12
-_PYTHON = {"BatchEvalPython": "Python UDF", "ArrowEvalPython": "pandas UDF"}
+_PYTHON = {"BatchEvalPython": "Python UDF", "ArrowEvalPython": "Python UDF (Arrow)"}
 _STEPS = {
     "BroadcastHashJoin": "broadcast hash join",
     "BroadcastNestedLoopJoin": "broadcast nested loop join",
@@ -22,6 +22,26 @@ _STEPS = {
     "TakeOrderedAndProject": "top rows",
     "WindowGroupLimit": "window limit",
 }
+_JOIN_TYPES = {
+    "Cross": "cross",
+    "ExistenceJoin": "existence",
+    "FullOuter": "full outer",
+    "LeftAnti": "left anti",
+    "LeftAnti null-safe": "except",
+    "LeftOuter": "left outer",
+    "LeftSemi": "left semi",
+    "LeftSemi null-safe": "intersect",
+    "LeftSingle": "scalar subquery",
+    "RightOuter": "right outer",
+}
+# How tables are connected by joins that only filter the left table, if all joins are of one type.
+_FILTERING_JOINS = {
+    "left anti": " anti join ",
+    "left semi": " semi join ",
+    "except": " except ",
+    "intersect": " intersect ",
+}
+_DISTINCT = "distinct "
 # Columns that Spark adds: the number of the grouping set, and the value of an expression in GROUP BY.
 _ADDED_COLUMNS = {"spark_grouping_id": "", "_groupingexpression": "expression"}
 
@@ -51,14 +71,25 @@ class PartText:
         """Return the table or path that the part writes, or an empty text."""
         for node in self._part.nodes:
             if self._plan.kinds[node] == "write":
-                return target_of(self._plan.detail(node)) or sink_of_name(self._plan.names[node])
+                return self._target(node) or format_of(self._plan.detail(node))
         return ""
+
+    def _target(self, node: int) -> str:
+        detail = self._plan.detail(node)
+        return target_of(detail) or ("" if detail else sink_of_name(self._plan.names[node]))
 
     def _connector(self) -> str:
         kinds = {self._plan.kinds[node] for node in self._everything}
         if "join" in kinds:
-            return " ⋈ "
+            types = {self._join_type(node) for node in self._everything if self._plan.kinds[node] == "join"}
+            return _FILTERING_JOINS.get(types.pop(), " ⋈ ") if len(types) == 1 else " ⋈ "
         return " \N{UNION} " if any(self._plan.names[node] == "Union" for node in self._everything) else ", "
+
+    def _join_type(self, node: int) -> str:
+        """Return the type of a join in words, or an empty text for an inner join."""
+        kind, _, keys = self._plan.detail(node).partition(" ")
+        null_safe = f"{kind} null-safe"
+        return _JOIN_TYPES.get(null_safe if keys.startswith("null-safe") and null_safe in _JOIN_TYPES else kind, "")
 
     def sources_text(self, most_tables: int) -> str:
         """Return the tables with the symbol of their join between them; more than ``most_tables`` are only counted."""
@@ -92,7 +123,7 @@ class PartText:
         verbs = (
             ("python" in self._kinds, "Python on"),
             (bool(self._words & {"Window", "WindowGroupLimit"}), "window"),
-            ("aggregate" in self._kinds and finishes, "aggregate"),
+            ("aggregate" in self._kinds and finishes, "distinct" if self._is_distinct() else "aggregate"),
             ("TakeOrderedAndProject" in self._words, "top rows of"),
             ("Sort" in self._words, "sort"),
             ("Generate" in self._words, "generate from"),
@@ -106,6 +137,11 @@ class PartText:
             return self._other_step()
         return verb if self.sources else verb.removesuffix(" on").removesuffix(" of").removesuffix(" from")
 
+    def _is_distinct(self) -> bool:
+        """Whether the part's aggregates compute nothing but distinct rows."""
+        aggregates = [node for node in self._part.nodes if self._plan.kinds[node] == "aggregate"]
+        return all(self._plan.detail(node).startswith(_DISTINCT) for node in aggregates)
+
     def _other_step(self) -> str:
         steps = [step for node in self._part.nodes if (step := self._step(node))]
         return steps[0] if steps else ""
@@ -115,7 +151,8 @@ class PartText:
         for node in self._part.nodes:
             kind, name = self._plan.kinds[node], self._plan.names[node]
             if kind == "write" and self.sink():
-                return " ".join(filter(None, ("write", format_of(self._plan.detail(node)), "to", self.sink())))
+                form = format_of(self._plan.detail(node)) if self._target(node) else ""
+                return " ".join(filter(None, ("write", form, "to", self.sink())))
             if name.startswith("Execute "):
                 return words_of(
                     name.removeprefix("Execute ")
@@ -176,14 +213,18 @@ class PartText:
         detail = self._plan.detail(node)
         word = name.split("(", 1)[0].split(" ", 1)[0]
         if kind == "aggregate":
+            partial = "partial " if self._is_partial(node) else ""
+            if detail.startswith(_DISTINCT):
+                return f"{partial}distinct {_user_keys(detail.removeprefix(_DISTINCT))}".rstrip()
             keys = _user_keys(detail.removeprefix("group by "))
-            words = "partial aggregate" if self._is_partial(node) else "aggregate"
-            return f"{words} by {keys}" if keys else words
+            return f"{partial}aggregate by {keys}" if keys else f"{partial}aggregate"
         if kind == "python":
             return f"{_PYTHON.get(word) or words_of(word)} {detail}".strip()
         if kind in ("silent", "scan", "cache", "write", "exchange", "broadcast", "subquery") or word == "Execute":
             return ""
-        return _STEPS.get(word) or words_of(word)
+        words = _STEPS.get(word) or words_of(word)
+        join_type = self._join_type(node) if kind == "join" else ""
+        return f"{words} ({join_type})" if join_type else words
 
     def _is_partial(self, node: int) -> bool:
         """Whether an aggregate above the part's exchange finishes what this one begins."""

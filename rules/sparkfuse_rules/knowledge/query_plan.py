@@ -177,7 +177,9 @@ class QueryPlan:
                 -common,
             )
             shares_codegen = not codegen or bool(codegen & known.codegen)
-            if common and shares_codegen and (best is None or misfits < best[0]):
+            # Before Spark 3.4 a stage that writes what an exchange delivers has only the scope of the exchange.
+            only_reads = bool(scopes) and scopes <= known.optional and not known.codegen | known.others
+            if (common or only_reads) and shares_codegen and (best is None or misfits < best[0]):
                 best = misfits, part
         return best
 

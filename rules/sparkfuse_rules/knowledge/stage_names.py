@@ -30,6 +30,15 @@ _CREATING = ("textFile", "wholeTextFiles", "binaryFiles", "hadoopFile", "hadoopR
              "newAPIHadoopRDD", "sequenceFile", "objectFile", "parallelize", "makeRDD", "range")  # fmt: skip
 _HIDDEN_SCOPES = ("WholeStageCodegen", "Exchange", "BroadcastExchange", "AQEShuffleRead", "mapPartitionsInternal",
                   "InMemoryTableScan", "TakeOrderedAndProject", "CollectLimit", "DeserializeToObject")  # fmt: skip
+# Methods of Spark that read files; without a query they run stages to find out the schema of the files.
+_READING = frozenset({"avro", "csv", "json", "load", "orc", "parquet", "table", "xml"})
+_FORMATLESS = frozenset({"load", "table"})
+# The only scopes of a stage that reads the schema of files or lists them.
+_SCHEMA_SCOPES = frozenset({"parallelize", "mapPartitions", "Scan text", "DeserializeToObject"})
+# Scopes of the JVM's side of Python RDDs: rows go to Python workers and come back.
+_OF_PYTHON_RDDS = frozenset({"map", "mapPartitions"})
+_PYTHON_SITE = re.compile(r".* at .*\.py:[0-9]+")
+_QUERY_PREFIX = re.compile(r"\Aq(\d{1,18}): ")
 _NO_ACTIONS = frozenset({"apply", "call", "execute", "invoke", "run", "runJob", "start"})
 
 
@@ -92,8 +101,10 @@ def name_query(
     """
     text = _whole(plans[-1] if plans else QueryPlan((), ()))
     sink, sources = text.sink(), text.tables(full=True)
-    label = _description(description)
+    label, batch = _description(description)
     work = text.query_work()
+    if batch and not label and not work:
+        label = f"stream of {text.sources_text(4)}" if text.sources else "stream"
     site = _site(call_site)
     prefix = f"q{query_id}: "
     if label:
@@ -101,7 +112,7 @@ def name_query(
     else:
         name = _short(prefix, text, work) if work or text.sources else prefix + (site or "")
     steps = text.title() or work
-    words = "; ".join(part for part in (label, steps) if part)
+    words = "; ".join(part for part in (label, batch, steps) if part)
     title = f"query {query_id}: " + (f"{words} ({site})" if words and site else words or site)
     return QueryName(
         _unless_machinery(_clean(name, MOST_NAME_CHARS).rstrip(": "), f"q{query_id}"),
@@ -109,6 +120,17 @@ def name_query(
         _clean(", ".join(sources), MOST_LIST_CHARS) or None,
         _clean(sink, MOST_LIST_CHARS) or None,
     )
+
+
+def query_id_of(name: str) -> int | None:
+    """Return the query in the name of a stage or query: 7 for ``q7: lineitem ⋈ part``."""
+    found = _QUERY_PREFIX.match(name)
+    return int(found[1]) if found else None
+
+
+def without_query(name: str) -> str:
+    """Return the name of a stage without its query, whose number differs from run to run."""
+    return _QUERY_PREFIX.sub("", name, count=1)
 
 
 def _whole(plan: QueryPlan) -> PartText:
@@ -123,22 +145,45 @@ def _stage_name(name: str, title: str) -> StageName:
 
 def _rdd_stage(stage_id: int, scopes: Sequence[str], call_site: str | None, spark_name: str | None) -> StageName:
     site, operators = _site(call_site), _clean(_rdd_operators(scopes, spark_name), MOST_TITLE_CHARS)
-    name = _unless_machinery(_clean(site or operators, MOST_NAME_CHARS), f"stage {stage_id}")
-    parts = [part for part in (site, operators) if part]
+    inference = _schema_inference(scopes, spark_name, site)
+    name = _unless_machinery(_clean(inference or site or operators, MOST_NAME_CHARS), f"stage {stage_id}")
+    parts = [part for part in (site, inference or operators) if part]
     return StageName(
         name,
         _unless_machinery(_clean(f"stage {stage_id}: {'; '.join(parts)}".rstrip(": "), MOST_TITLE_CHARS), name),
     )
 
 
+def _schema_inference(scopes: Iterable[str], spark_name: str | None, site: str) -> str:
+    """Return ``infer schema of parquet files`` for a stage that reads files before their query is planned.
+
+    A server of Spark Connect runs it under a name of its own, and its only signs are the scopes of the stage.
+    """
+    action, names = _action(spark_name), {scope.strip() for scope in scopes}
+    if action in _READING and not names & set(_CREATING) - {"parallelize"}:
+        return f"infer schema of {'' if action in _FORMATLESS else f'{action} '}files"
+    is_bare = not site and "mapPartitions" in names and len(names) > 1 and names <= _SCHEMA_SCOPES
+    return "infer schema of files" if is_bare else ""
+
+
+def _action(spark_name: str | None) -> str:
+    return (spark_name or "").split(" at ", 1)[0].strip()
+
+
 def _rdd_operators(scopes: Iterable[str], spark_name: str | None) -> str:
-    """Return ``textFile → reduceByKey``: how the stage's RDDs were created, and the action at its end."""
-    names = [_rdd_operator(scope.strip()) for scope in scopes if not _MACHINERY.search(scope)]
-    names = sorted({name for name in names if name}, key=lambda name: (_creation(name), name))
-    action = (spark_name or "").split(" at ", 1)[0].strip()
-    if action.isidentifier() and action not in _NO_ACTIONS and action not in names:
-        names = [*names[:3], action]
-    return " → ".join(names[:4])
+    """Return ``textFile → reduceByKey``: how the stage's RDDs were created, and the action at its end.
+
+    The RDD that ``partitionBy`` creates reads the shuffle, and is all that names the stage after ``reduceByKey`` in
+    PySpark.
+    """
+    names = {_rdd_operator(scope.strip()) for scope in scopes if not _MACHINERY.search(scope)} - {""}
+    if "partitionBy" in names or _PYTHON_SITE.fullmatch(spark_name or ""):
+        names -= _OF_PYTHON_RDDS
+    steps = sorted(("shuffle read" if name == "partitionBy" else name for name in names), key=_order)
+    action = _action(spark_name)
+    if action.isidentifier() and action not in _NO_ACTIONS and action not in steps:
+        steps = [*steps[:3], action]
+    return " → ".join(steps[:4])
 
 
 def _rdd_operator(scope: str) -> str:
@@ -148,8 +193,9 @@ def _rdd_operator(scope: str) -> str:
     return "" if scope.startswith(_HIDDEN_SCOPES) else scope
 
 
-def _creation(name: str) -> bool:
-    return name not in _CREATING and not name.startswith("scan ")
+def _order(name: str) -> tuple[bool, str]:
+    """Sort what creates or reads rows first."""
+    return name not in _CREATING and not name.startswith(("scan ", "shuffle read")), name
 
 
 def _is_operator(scope: str) -> bool:
@@ -178,15 +224,15 @@ def _short(prefix: str, text: PartText, work: str = "") -> str:
     return name
 
 
-def _description(text: str | None) -> str:
-    """Return what the user calls a query; an empty text if Spark described it."""
+def _description(text: str | None) -> tuple[str, str]:
+    """Return what the user calls a query, and ``batch 3`` of a stream; empty texts if Spark described the query."""
     text = user_description((text or "")[:4000])
     if not text:
-        return ""
+        return "", ""
     stream = _STREAM.match(text)
     if stream:
-        return f"stream {stream['name']}".strip() if stream["name"] else ""
-    return _clean(scrub_query(text), MOST_TITLE_CHARS)
+        return f"stream {stream['name']}" if stream["name"] else "", f"batch {stream['batch']}"
+    return _clean(scrub_query(text), MOST_TITLE_CHARS), ""
 
 
 def _site(call_site: str | None) -> str:

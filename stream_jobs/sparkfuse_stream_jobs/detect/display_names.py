@@ -8,7 +8,6 @@ computes from the event log with the same functions.
 from __future__ import annotations
 
 import logging
-import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,10 +31,8 @@ QUERY, STAGE = "query", "stage"
 NO_PLAN = -1
 # Stages of one query whose names are computed again at its end.
 MAX_STAGES_OF_QUERY = 1_000
-# Spark's short call site, such as "save at NativeMethodAccessorImpl.java:0".
 # Errors of an unexpected plan. The row must still reach the rules, with the number of its stage or query as its name.
 _UNNAMEABLE = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, zlib.error)
-_QUERY_PREFIX = re.compile(r"\Aq(\d{1,18}): ")
 
 
 def fill_stage(row: LiveRow, state: RunState) -> Iterator[DisplayName]:
@@ -107,17 +104,6 @@ def query_description(description: str, query_id: int | None, state: RunState) -
     if query_id is None or query is None:
         return ""
     return query.name or _compute_query(query_id, query, state).name
-
-
-def query_id_of(name: str) -> int | None:
-    """Return the query in the name of a stage or query: 7 for ``q7: lineitem ⋈ part``."""
-    found = _QUERY_PREFIX.match(name)
-    return int(found[1]) if found else None
-
-
-def without_query(name: str) -> str:
-    """Return the name of a stage without its query, whose number differs from run to run."""
-    return _QUERY_PREFIX.sub("", name, count=1)
 
 
 def _name_stage(row: LiveRow, stage_id: int, stage: StageState, state: RunState) -> Iterator[DisplayName]:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from sparkfuse_contracts.generated.fact_pb2 import JobEnded
+from sparkfuse_contracts.generated.limits import MOST_STAGES
 from sparkfuse_contracts.generated.live_pb2 import FailureLive, JobLive, LiveRow
 from sparkfuse_rules.knowledge.failures import (
     CANCELLED,
     FAILED,
     QUERY_FAILED,
-    UNKNOWN,
     Failure,
     as_harmful,
     classify,
     ended_on_purpose,
 )
 from sparkfuse_rules.knowledge.first_cause import first_cause
+from sparkfuse_rules.knowledge.job_failures import failed_stage_of_job, failure_of_job
 from sparkfuse_stream_jobs.detect.display_names import query_description, stage_name
 from sparkfuse_stream_jobs.detect.queries import MAX_TEXT, put_query, query_of
 from sparkfuse_stream_jobs.detect.state.run_state import (
@@ -33,8 +33,7 @@ from sparkfuse_stream_jobs.detect.state.run_state import (
 
 JOB_LIVE = "job_live"
 # Limits of one application: jobs that are stored at once, and stages of a job that are searched for the first failure.
-MAX_JOBS, MAX_STAGES_OF_JOB = 10_000, 1_000
-_STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9})\b")
+MAX_JOBS, MAX_STAGES_OF_JOB = 10_000, MOST_STAGES
 
 
 def classify_failure_row(row: LiveRow) -> None:
@@ -151,12 +150,7 @@ def _mark_failure_reported(query_id: int | None, state: RunState) -> None:
 
 def _fill_job(job_row: LiveRow, ended: JobEnded, job: JobState, state: RunState) -> None:
     columns, failed = job_row.job, _first_failed(job, state)
-    reason = ended.failure_reason
-    failure = classify(None, reason)
-    if failed and (not reason.strip() or failure == UNKNOWN) and failed[1].failure_reason:
-        by_stage = classify(None, failed[1].failure_reason)
-        if not reason.strip() or by_stage != UNKNOWN:
-            reason, failure = failed[1].failure_reason, by_stage
+    reason, failure = failure_of_job(ended.failure_reason, (failed[1].failure_reason if failed else None) or "")
     columns.job_id = ended.job_id
     columns.status = CANCELLED if ended_on_purpose(failure) else FAILED
     _fill_failure(columns, as_harmful(failure) if columns.status == FAILED else failure, reason)
@@ -166,7 +160,8 @@ def _fill_job(job_row: LiveRow, ended: JobEnded, job: JobState, state: RunState)
         columns.description = description
     if job.submitted_ms is not None and ended.HasField("completed_ms"):
         columns.elapsed_ms = max(0, ended.completed_ms - job.submitted_ms)
-    if columns.status == FAILED and (stage_id := failed[0] if failed else _stage_in(reason)) is not None:
+    stage_id = failed_stage_of_job(failed[0] if failed else None, reason)
+    if columns.status == FAILED and stage_id is not None:
         columns.failed_stage_id = stage_id
 
 
@@ -181,11 +176,6 @@ def _first_failed(job: JobState, state: RunState) -> tuple[int, StageState] | No
     stages = ((stage_id, state.stages.get(str(stage_id))) for stage_id in job.stage_ids)
     failed = [(stage_id, stage) for stage_id, stage in stages if stage and stage.failed]
     return min(failed, key=lambda each: (each[1].failed_ms, each[0]), default=None)
-
-
-def _stage_in(text: str) -> int | None:
-    found = _STAGE_IN_TEXT.search(text)
-    return int(found[1]) if found else None
 
 
 def _fill_failure(columns: FailureLive | JobLive, failure: Failure, text: str) -> None:

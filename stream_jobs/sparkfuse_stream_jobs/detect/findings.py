@@ -13,10 +13,10 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.catalog import Catalog
 from sparkfuse_rules.compiler import columns
 from sparkfuse_rules.describe import placeholders, render
+from sparkfuse_rules.knowledge.stage_names import query_id_of
 from sparkfuse_rules.owners import Owners
 from sparkfuse_rules.rule import Rule
 from sparkfuse_rules.runbooks import rule_runbook_url
-from sparkfuse_stream_jobs.detect.display_names import query_id_of
 from sparkfuse_stream_jobs.detect.row_columns import present
 from sparkfuse_stream_jobs.detect.subjects import scope
 

@@ -117,7 +117,8 @@ def _rows_with_expectations(tables: StreamTableEnvironment, settings: Settings, 
     """Return the view of rows with their identity and expectations, and of baselines and names to be published."""
     from pyflink.common import Types
 
-    from sparkfuse_stream_jobs.detect.operators import AcrossRuns, Identify
+    from sparkfuse_stream_jobs.detect.operators.across_runs_operator import AcrossRuns
+    from sparkfuse_stream_jobs.detect.operators.identify_operator import Identify
 
     text, content = Types.STRING(), _bytes()
     views = frozenset(rule.view for rule in catalog.values())
@@ -136,7 +137,8 @@ def _findings(
     """Return the view of the finding records: the rules in one stateless statement, then lifecycle and alerts."""
     from pyflink.common import Types
 
-    from sparkfuse_stream_jobs.detect.operators import Alerts, RunLifecycle
+    from sparkfuse_stream_jobs.detect.operators.alerts_operator import Alerts
+    from sparkfuse_stream_jobs.detect.operators.lifecycle_operator import RunLifecycle
 
     text, content = Types.STRING(), _bytes()
     tables.create_temporary_view("evaluated_rows", tables.sql_query(evaluated_sql(catalog, rows, settings.window_ms)))

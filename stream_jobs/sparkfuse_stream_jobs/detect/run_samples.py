@@ -9,8 +9,8 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.baseline_model import Sample
 from sparkfuse_rules.knowledge.sample_messages import message_of
 from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY
+from sparkfuse_rules.knowledge.stage_names import without_query
 from sparkfuse_rules.knowledge.training_samples import APPLICATION, application_sample, ended_well, stage_sample
-from sparkfuse_stream_jobs.detect.display_names import without_query
 from sparkfuse_stream_jobs.detect.row_columns import present
 from sparkfuse_stream_jobs.detect.state.run_state import RunState, application_of
 

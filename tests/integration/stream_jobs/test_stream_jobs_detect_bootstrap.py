@@ -37,15 +37,15 @@ def test_backfill_is_read_while_the_job_runs(kafka_bootstrap: str, topic_prefix:
         return key
 
     before = backfill(sample_of_run("before", "a", 10))
-    seeds = BaselineFollower(settings)
+    follower = BaselineFollower(settings)
     try:
-        known, once_more = seeds(before), seeds(before)
+        known, once_more = follower(before), follower(before)
         while_it_runs = backfill(sample_of_run("later", "a", 10), sample_of_run("later", "b", 20))
-        added = wait_for(lambda: seeds(while_it_runs), 60, "the new baseline")
+        added = wait_for(lambda: follower(while_it_runs), 60, "the new baseline")
         backfill(sample_of_run("before", "b", 20))
-        grown = wait_for(lambda: seeds(before), 60, "the baseline with another sample")
+        grown = wait_for(lambda: follower(before), 60, "the baseline with another sample")
     finally:
-        seeds.close()
+        follower.close()
 
     assert known is not None
     assert once_more is None
@@ -57,18 +57,18 @@ def test_own_baselines_are_not_read_back(kafka_bootstrap: str, topic_prefix: str
     settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
     ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
     ours, theirs = sample_of_run("ours", "a", 10), sample_of_run("theirs", "a", 10)
-    seeds = BaselineFollower(settings)
+    follower = BaselineFollower(settings)
     try:
-        seeds.add_own_record(to_json(ours))
+        follower.add_own_record(to_json(ours))
         producer = Producer({"bootstrap.servers": kafka_bootstrap})
         # Both records are in one partition, so when the second was read, the first was read before.
         for baseline in (ours, theirs):
             producer.produce(topic_name("baselines", topic_prefix), to_json(baseline), b"key", partition=0)
         producer.flush(60)
-        foreign = wait_for(lambda: seeds(key_of_baseline(theirs)), 60, "the baseline of another writer")
-        own = seeds(key_of_baseline(ours))
+        foreign = wait_for(lambda: follower(key_of_baseline(theirs)), 60, "the baseline of another writer")
+        own = follower(key_of_baseline(ours))
     finally:
-        seeds.close()
+        follower.close()
 
     assert foreign is not None
     assert own is None

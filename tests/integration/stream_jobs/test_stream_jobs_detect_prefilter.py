@@ -12,7 +12,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.rule import QUIET
 from sparkfuse_stream_jobs.detect import prefilter
-from sparkfuse_stream_jobs.detect.operator_records import split_record
+from sparkfuse_stream_jobs.detect.operators.records import split_record
 from sparkfuse_stream_jobs.detect.rule_sql import read_severities, severities_sql
 from sparkfuse_stream_jobs.detect.subjects import subject_name
 from sparkfuse_stream_jobs.environment import jars

@@ -1,57 +1,100 @@
-"""Record the event logs of tests/logs/queries: ``python tests/logs/queries/make.py [spark35] [spark4]``.
+"""Record the event logs of tests/logs/queries: ``python tests/logs/queries/make.py [NAME…]``.
 
-Runs ``job.py`` with the Spark environments of this checkout, about a minute each.
+Runs ``job.py`` and ``reports_job.py`` with the Spark environments of this checkout, about a minute each;
+``make build/stamps/env-spark33`` installs an environment.
 Spark runs from a fixed folder, so that no path of the machine gets into a log.
 """
 
 from __future__ import annotations
 
 import contextlib
+import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
+from typing import TextIO
 
 import zstandard
 
 ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT))
 
-from tests.logs.make_logs import JOB_SECONDS, SETTINGS, STAGE, configuration, start  # noqa: E402  run by path
+from tests.logs.make_logs import (  # noqa: E402  run by path
+    SETTINGS,
+    STAGE,
+    configuration,
+    environment,
+    start,
+)
 from tests.oracle.containers import unpack  # noqa: E402
 
 FOLDER = Path(__file__).parent
-ENVIRONMENTS = ("spark35", "spark4")
+WORK = STAGE / "named"
+RECORD_SECONDS = 900
+CONNECT = "connect"
+"""The environment whose jobs are clients of Spark Connect."""
+LOGS = {
+    "spark35": ("spark35", "job.py"),
+    "spark4": ("spark4", "job.py"),
+    "reports-spark33": ("spark33", "reports_job.py"),
+    "reports-spark34": ("spark34", "reports_job.py"),
+    "reports-spark35": ("spark35", "reports_job.py"),
+    "reports-spark40": ("spark40", "reports_job.py"),
+    "reports-spark4": ("spark4", "reports_job.py"),
+    "reports-connect": (CONNECT, "reports_job.py"),
+}
+NAMES_IN_LOGS = {"job.py": "orders_job.py", "reports_job.py": "reports.py"}
 MORE_SETTINGS = {
-    "spark.sql.warehouse.dir": str(STAGE / "named/warehouse"),
+    "spark.sql.warehouse.dir": str(WORK / "warehouse"),
     "spark.eventLog.compress": "true",
     "spark.eventLog.compression.codec": "zstd",
-    "spark.eventLog.dir": f"file://{STAGE}/named/events",
+    "spark.eventLog.dir": f"file://{WORK}/events",
     "spark.eventLog.logStageExecutorMetrics": "false",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 
 
-def record(environment: str) -> Path:
-    """Run the job once and return its event log."""
-    work = STAGE / "named"
-    shutil.rmtree(work, ignore_errors=True)
-    (work / "events").mkdir(parents=True)
-    shutil.copy(FOLDER / "job.py", STAGE / "orders_job.py")
-    output = STAGE / f"named-{environment}.log"
+def record(name: str) -> Path:
+    """Run the job of a log once and return its event log."""
+    where, job = LOGS[name]
+    shutil.rmtree(WORK, ignore_errors=True)
+    (WORK / "events").mkdir(parents=True)
+    program = STAGE / NAMES_IN_LOGS[job]
+    shutil.copy(FOLDER / job, program)
+    output = STAGE / f"{name}.log"
     with output.open("w") as stream, contextlib.ExitStack() as processes:
-        command = ["spark-submit", *configuration(SETTINGS | MORE_SETTINGS), "orders_job.py", str(work)]
-        code = start(environment, command, stream, processes).wait(JOB_SECONDS)
+        if where == CONNECT:
+            process = start_client(program, stream, processes)
+        else:
+            command = ["spark-submit", *configuration(SETTINGS | MORE_SETTINGS), program.name, str(WORK)]
+            process = start(where, command, stream, processes)
+        code = process.wait(RECORD_SECONDS)
     if code:
         raise SystemExit(f"the job ended with {code}:\n{output.read_text()[-4000:]}")
-    (log,) = [path for path in (work / "events").iterdir() if path.suffix != ".crc"]
+    (log,) = [path for path in (WORK / "events").iterdir() if path.suffix != ".crc"]
     return log
 
 
+def start_client(program: Path, stream: TextIO, processes: contextlib.ExitStack) -> subprocess.Popen[bytes]:
+    """Start a client of Spark Connect, which starts a local server with our settings and stops it at its end."""
+    settings = {key: value for key, value in (SETTINGS | MORE_SETTINGS).items() if key != "spark.master"}
+    variables = environment(CONNECT) | {
+        "SPARK_REMOTE": "local[2]",
+        "PYSPARK_SUBMIT_ARGS": shlex.join([*configuration(settings), "pyspark-shell"]),
+    }
+    command = [variables["PYSPARK_PYTHON"], program.name, str(WORK)]
+    process = subprocess.Popen(command, cwd=STAGE, env=variables, stdout=stream, stderr=stream)
+    processes.callback(process.wait)
+    processes.callback(process.kill)
+    return process
+
+
 def main() -> None:
-    """Record the logs of the named environments, or of all."""
-    for environment in sys.argv[1:] or ENVIRONMENTS:
-        log = record(environment)
-        target = FOLDER / f"{environment}.zstd"
+    """Record the named logs, or all."""
+    for name in sys.argv[1:] or LOGS:
+        log = record(name)
+        target = FOLDER / f"{name}.zstd"
         # Spark compresses for speed; at level 19 the log takes an eighth of the space.
         target.write_bytes(zstandard.compress(unpack(log.read_bytes()).data, 19))
         print(target.name, target.stat().st_size, "bytes", flush=True)

@@ -25,10 +25,11 @@ def ask(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
 
 def test_missing_store_is_one_sentence(free_port: Callable[[], int]) -> None:
     """The exit code is 3, and the error names the address."""
-    done = ask("runs", SPARKFUSE_CLICKHOUSE_URL=f"http://127.0.0.1:{free_port()}")
+    address = f"http://127.0.0.1:{free_port()}"
+    done = ask("runs", SPARKFUSE_CLICKHOUSE_URL=address)
 
     assert done.returncode == 3
-    assert "no ClickHouse answers" in done.stderr
+    assert f"no ClickHouse answers at {address}: Connection refused" in done.stderr
     assert "SPARKFUSE_CLICKHOUSE_URL" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -90,7 +91,10 @@ def test_version_is_printed() -> None:
         "compare",
         "rules test",
         "fuse hold",
-        "fuse why",
+        "fuse",
+        "rules",
+        "baselines",
+        "collector",
     ],
 )
 def test_help_lists_the_exit_codes(command: str) -> None:

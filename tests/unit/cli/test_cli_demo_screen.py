@@ -34,9 +34,16 @@ def test_running_runs_come_before_finished_findings() -> None:
     """Running runs and runs with a finding get one line each; the others are counted."""
     lines = [text for text, _style in view("demo", rows(*ALL), [], 80, 24)]
 
-    assert [line.split()[0] for line in lines[1:6]] == ["running", "running", "running", "done", "done"]
-    assert lines[6].startswith("2 waiting: ")
-    assert lines[7].startswith("3 done without a finding: ")
+    assert [line.split()[0] for line in lines[1:7]] == ["state", "running", "running", "running", "done", "done"]
+    assert lines[7].startswith("2 waiting: ")
+    assert lines[8].startswith("3 done without a finding: ")
+
+
+def test_counted_runs_are_named_as_far_as_they_fit() -> None:
+    """A line with many waiting runs names the first ones and counts the rest."""
+    lines = [text for text, _style in view("demo", rows(*["waiting"] * 10), [], 80, 24)]
+
+    assert lines[1] == "10 waiting: hung Python task, nightly orders (run 1) and 8 more"
 
 
 @pytest.mark.parametrize("title", [case.title for case in cases()])
@@ -55,11 +62,11 @@ def test_without_a_terminal_each_event_is_one_line() -> None:
         screen.phase("running the Spark jobs")
         screen.run("skewed join", "running")
         screen.result("skewed join", "stage_skew (warning)", 10.8)
-        screen.event("page, firing: " + "x" * 200)
+        screen.event("page firing: " + "x" * 200)
 
     lines = out.getvalue().splitlines()
     assert [line.split(" s  ", 1)[1] for line in lines] == [
         "running the Spark jobs",
         "skewed join: running",
-        "page, firing: " + "x" * 200,
+        "page firing: " + "x" * 200,
     ]

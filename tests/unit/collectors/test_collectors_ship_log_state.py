@@ -4,36 +4,51 @@ from __future__ import annotations
 
 import pytest
 
-from sparkfuse_collectors.ship.log_state import STORED_NAMES, LogEvent, LogState, next_state, restored_state
+from sparkfuse_collectors.ship.log_state import (
+    FINISHED,
+    READING,
+    STORED_NAMES,
+    UNFINISHED,
+    LogEvent,
+    LogState,
+    next_state,
+    restored_state,
+)
+
+STATES = tuple(LogState)
+L, W, D, S, R, Q = STATES
+NEXT_STATES: dict[LogEvent, tuple[LogState | None, ...]] = {
+    # One column for each state before the event, in the order of LogState; None marks an event that cannot occur.
+    LogEvent.PLUGIN_FOUND: (W, None, None, None, None, None),
+    LogEvent.ENDED: (S, D, None, None, None, None),
+    LogEvent.FOUND_ENDED: (D, None, None, None, None, None),
+    LogEvent.HISTORY_SENT: (None, None, R, None, None, None),
+    LogEvent.GREW: (None, None, None, L, W, None),
+    LogEvent.REFUSED: (Q, Q, Q, Q, Q, Q),
+    LogEvent.FILE_REPLACED: (L, W, D, S, R, L),
+    LogEvent.RESET: (L, L, L, L, L, L),
+}
+CELLS = [(state, event, NEXT_STATES[event][STATES.index(state)]) for event in LogEvent for state in LogState]
 
 
 @pytest.mark.parametrize(
-    ("events", "expected"),
-    [
-        pytest.param([LogEvent.ENDED], LogState.SHIPPED, id="live log ends"),
-        pytest.param([LogEvent.PLUGIN_FOUND, LogEvent.ENDED], LogState.HISTORY_DUE, id="watched log ends"),
-        pytest.param([LogEvent.FOUND_ENDED, LogEvent.HISTORY_SENT], LogState.RECORDED, id="only history"),
-        pytest.param([LogEvent.ENDED, LogEvent.GREW], LogState.LIVE, id="shipped log grows"),
-        pytest.param(
-            [LogEvent.FOUND_ENDED, LogEvent.HISTORY_SENT, LogEvent.GREW], LogState.WATCHED, id="recorded log grows"
-        ),
-        pytest.param([LogEvent.REFUSED, LogEvent.FILE_REPLACED], LogState.LIVE, id="quarantined log is replaced"),
-        pytest.param([LogEvent.PLUGIN_FOUND, LogEvent.RESET], LogState.LIVE, id="another application"),
-    ],
+    ("state", "event", "expected"), [pytest.param(*cell, id=f"{cell[0].name}-{cell[1].name}") for cell in CELLS]
 )
-def test_transitions(events: list[LogEvent], expected: LogState) -> None:
-    """Each sequence of events leads from a live log to the expected state."""
-    state = LogState.LIVE
-    for event in events:
-        state = next_state(state, event)
+def test_every_event_in_every_state(state: LogState, event: LogEvent, expected: LogState | None) -> None:
+    """Each event leads to the expected state, or is an error if it cannot occur in this state."""
+    if expected is None:
+        with pytest.raises(ValueError, match=f"{state.name} cannot be {event.name}"):
+            next_state(state, event)
+    else:
+        assert next_state(state, event) is expected
 
-    assert state is expected
 
+def test_states_are_read_due_finished_or_quarantined() -> None:
+    """Each state belongs to exactly one of the groups that decide what is done with a log."""
+    groups = (READING, {LogState.HISTORY_DUE}, FINISHED, {LogState.QUARANTINED})
 
-def test_impossible_transition_is_an_error() -> None:
-    """The history of a live log cannot be sent."""
-    with pytest.raises(ValueError, match="LIVE cannot be HISTORY_SENT"):
-        next_state(LogState.LIVE, LogEvent.HISTORY_SENT)
+    assert {state: sum(state in group for group in groups) for state in LogState} == dict.fromkeys(LogState, 1)
+    assert READING | {LogState.HISTORY_DUE} == UNFINISHED
 
 
 @pytest.mark.parametrize("name", STORED_NAMES)

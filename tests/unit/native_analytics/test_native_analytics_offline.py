@@ -22,6 +22,7 @@ from sparkfuse_rules.compiled import rules_offline
 from tests.unit.native_analytics.event_log_lines import START_MS, Run, Stage, Task, counted, even, nightly
 
 RULES = rules_offline()
+BETWEEN_JOBS = json.loads(asset("sparkfuse_contracts", "generated", "shared", "between_jobs.json").read_text())["cases"]
 SCHEMA = json.loads(asset("sparkfuse_contracts", "generated", "json_schema", "analysis.json").read_text())
 
 
@@ -103,27 +104,16 @@ def test_application_row_has_sums_of_stages(read):
     assert set(application.row) <= set(view_specs()["app_live"].columns)
 
 
-@pytest.mark.parametrize(
-    "jobs, between_ms",
-    [
-        ([], 0),
-        ([(1_000, 2_000)], 8_000),
-        ([(5_000, 6_000), (1_000, 2_000)], 3_000 + 4_000),
-        ([(1_000, 4_200), (1_500, 3_000), (4_000, 4_500)], 5_500),
-        ([(1_000, 2_000), (5_000, None)], 3_000),
-        ([(1_000, 900), (None, 3_000)], 9_100),
-        ([(1_000, 12_000)], 0),
-    ],
-    ids=["none", "one", "a gap and the end", "overlapping", "one still runs", "odd times", "ends behind it"],
-)  # fmt: skip
-def test_between_jobs_ms_counts_time_without_a_job(jobs, between_ms):
-    """The time without a job is counted from the end of the first job."""
-    submitted, completed = zip(*jobs, strict=True) if jobs else ((), ())
+@pytest.mark.parametrize("case", BETWEEN_JOBS, ids=lambda case: case["name"])
+def test_between_jobs_ms_counts_time_without_a_job(case):
+    """The time without a job is counted from the end of the first job; ApplicationJobsTest runs the same cases."""
+    times = [[None if each == "-" else int(each) for each in job.split()] for job in case["jobs"]]
+    submitted, completed = zip(*times, strict=True) if times else ((), ())
     table = pa.table({
         "submitted_ms": pa.array(submitted, pa.int64()), "completed_ms": pa.array(completed, pa.int64())
     })  # fmt: skip
 
-    assert between_jobs_ms(table, 10_000) == between_ms
+    assert between_jobs_ms(table, case["until_ms"]) == case["between_ms"]
 
 
 def test_identity_equals_the_live_identity(read):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparkfuse_contracts.assets import asset
+from sparkfuse_contracts.generated.scrubbing import MOST_BYTES, MOST_CHARS, MOST_SEARCHED
 from sparkfuse_rules.knowledge.failures import classify
-from sparkfuse_rules.knowledge.scrubbing import MOST_BYTES, MOST_CHARS, MOST_SEARCHED, scrub, scrub_query, shortened
+from sparkfuse_rules.knowledge.scrubbing import scrub, scrub_query, shortened
 
 # The cases that SecretScrubberTest runs too, so that both scrubbers give the same result.
-CASES = json.loads((Path(__file__).parents[3] / "rules" / "scrubbing_cases.json").read_text())
+CASES = json.loads(asset("sparkfuse_contracts", "shared", "scrubbing_cases.json").read_text())
 LENGTHS = (MOST_BYTES, 2 * MOST_BYTES, 1_000_000)
 
 

@@ -29,7 +29,7 @@ REAL = sorted(
     for path in (QUERIES.parent / "real").rglob("*")
     if path.is_file() and re.search(r"local-|app-|events_", path.name)
 )
-LOGS = ("spark35", "spark4")
+LOGS = tuple(sorted(path.stem for path in QUERIES.glob("*.zstd")))
 MACHINERY = re.compile(r"NativeMethodAccessorImpl|CompletableFuture|ThreadPoolExecutor|FutureTask|\$anonfun")
 
 
@@ -176,7 +176,7 @@ def test_query_is_named_by_sources_and_sink(nodes, name, sources, sink) -> None:
         ("run at ThreadPoolExecutor.java:1136", "q7: aggregate lineitem ⋈ part"),
         ("Spark Connect - root { project { ...", "q7: aggregate lineitem ⋈ part"),
         ("\nid = 9eb9197a-e670-42a0-aacb-5b3e1c1ad951\nrunId = 9eb9197a-e670-42a0-aacb-5b3e1c1ad951\nbatch = 3",
-         "q7: aggregate lineitem ⋈ part"),
+         "q7: stream of lineitem ⋈ part"),
         ("hourly\nid = 9eb9197a-e670-42a0-aacb-5b3e1c1ad951\nrunId = 9eb9197a-e670-42a0-aacb-5b3e1c1ad951\nbatch = 3",
          "q7: stream hourly"),
         ("", "q7: aggregate lineitem ⋈ part"),
@@ -187,6 +187,49 @@ def test_description_of_the_user_comes_first(description, name) -> None:
     named = name_query(7, description=description, plans=[JOINED]).name
 
     assert named.replace("q7: lineitem ⋈ part", "q7: aggregate lineitem ⋈ part") == name
+
+
+@pytest.mark.parametrize(
+    ("details", "name", "step"),
+    [
+        (["Inner a = b"], "q1: x ⋈ y", "sort merge join"),
+        (["LeftOuter a = b"], "q1: x ⋈ y", "sort merge join (left outer)"),
+        (["LeftSemi a = b"], "q1: x semi join y", "sort merge join (left semi)"),
+        (["LeftAnti a = b"], "q1: x anti join y", "sort merge join (left anti)"),
+        (["LeftSemi null-safe a = b"], "q1: x intersect y", "sort merge join (intersect)"),
+        (["LeftAnti null-safe a = b"], "q1: x except y", "sort merge join (except)"),
+        (["Inner null-safe a = b"], "q1: x ⋈ y", "sort merge join"),
+        (["LeftSemi a = b", "Inner a = c"], "q1: x ⋈ y", "sort merge join (left semi)"),
+    ],
+)
+def test_join_is_named_by_its_type(details, name, step) -> None:
+    """Semi and anti joins, intersections and differences read as such; different joins of a query are only joins."""
+    joins = [("SortMergeJoin", place - 1, detail) for place, detail in enumerate(details)]
+    below = len(joins) - 1
+    found = name_query(1, plans=[plan(*joins, ("Scan a.x", below, "a.x"), ("Scan a.y", below, "a.y"))])
+
+    assert found.name == name
+    assert step in found.title.split("; ")
+
+
+@pytest.mark.parametrize("sink", ["console", "kafka", "memory", "noop"])
+def test_write_without_a_table_is_named_by_its_format(sink) -> None:
+    """A sink that is no table and no path is named by its format, also in Spark 4, where the node has a name."""
+    nodes: list[tuple[str, int] | tuple[str, int, str]] = [
+        ("OverwriteByExpression a-table", -1, sink),
+        ("Scan a.x", 0, "a.x"),
+    ]
+    query = name_query(1, plans=[plan(*nodes)])
+    stage = name_stage(1, query_id=1, scope_names=["Scan a.x"], plans=[plan(*nodes)])
+
+    assert (query.name, query.sink, stage.name) == (f"q1: write to {sink}", sink, f"q1: x → {sink}")
+
+
+def test_distinct_rows_are_no_aggregate() -> None:
+    """An aggregate that computes nothing is called distinct."""
+    found = name_query(1, plans=[plan(("HashAggregate", -1, "distinct a, b"), ("Scan a.x", 0, "a.x"))])
+
+    assert (found.name, found.title) == ("q1: distinct x", "query 1: scan x; distinct a, b")
 
 
 def test_columns_that_spark_adds_are_not_shown() -> None:
@@ -223,6 +266,22 @@ def test_stage_that_writes_repartitioned_rows_is_a_write() -> None:
     )
 
 
+def test_stage_with_the_scope_of_an_exchange_only_is_a_write() -> None:
+    """Before Spark 3.4 the writer has no scope."""
+    nodes: list[tuple[str, int] | tuple[str, int, str]] = [
+        ("Execute InsertIntoHadoopFsRelationCommand", -1, "out/orders csv"),
+        ("Exchange", 0, "RoundRobinPartitioning"),
+        ("WholeStageCodegen (1)", 1),
+        ("Scan parquet a.b", 2, "a.b parquet"),
+    ]
+    found = [
+        name_stage(9, query_id=1, scope_names=scopes, plans=[plan(*nodes)]).name
+        for scopes in (["Exchange"], ["Exchange", "WholeStageCodegen (1)", "Scan parquet a.b"])
+    ]
+
+    assert found == ["q1: b → orders", "q1: scan b"]
+
+
 def test_many_tables_are_counted() -> None:
     """A short name stays within its bound; tables without room are counted."""
     scans = [(f"Scan t{n}", 0, f"lake.a_rather_long_table_{n}") for n in range(9)]
@@ -238,12 +297,20 @@ def test_many_tables_are_counted() -> None:
         (["textFile", "map"], None, "reduceByKey at NativeMethodAccessorImpl.java:0", "textFile → map → reduceByKey"),
         (["parallelize"], "run at ThreadPoolExecutor.java:1136", "run at ThreadPoolExecutor.java:1136", "parallelize"),
         (["map", "saveAsTextFile"], None, "runJob at SparkHadoopWriter.scala:83", "map → saveAsTextFile"),
-        (["Scan text ", "DeserializeToObject"], None, "csv at NativeMethodAccessorImpl.java:0", "scan text → csv"),
+        (["Scan text ", "DeserializeToObject"], None, "csv at NativeMethodAccessorImpl.java:0",
+         "infer schema of csv files"),
+        (["parallelize", "mapPartitions"], None, "parquet at NativeMethodAccessorImpl.java:0",
+         "infer schema of parquet files"),
+        (["parallelize", "mapPartitions"], None, "load at NativeMethodAccessorImpl.java:0", "infer schema of files"),
+        (["parallelize", "mapPartitions"], None, "analyzePlan at Service.java:0", "infer schema of files"),
+        (["parallelize", "mapPartitions"], "collect at A.scala:3", "collect at A.scala:3", "collect at A.scala:3"),
+        (["textFile"], None, "load at NativeMethodAccessorImpl.java:0", "textFile → load"),
+        (["mapPartitions", "partitionBy"], None, "count at NativeMethodAccessorImpl.java:0", "shuffle read → count"),
         (["Scan parquet ", "map"], None, "$anonfun$run$1 at FutureTask.java:264", "scan parquet → map"),
         ([], None, "$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768", "stage 4"),
         ([], None, None, "stage 4"),
     ],
-)
+)  # fmt: skip
 def test_stage_without_a_query_is_named_by_its_line(scopes, site, spark_name, name) -> None:
     """A stage of an RDD shows the user's line, else its RDD operators, else its number."""
     assert name_stage(4, scope_names=scopes, call_site=site, spark_name=spark_name).name == name

@@ -11,7 +11,7 @@ from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_rules.knowledge import stage_names
-from sparkfuse_stream_jobs.detect import display_names, queries
+from sparkfuse_stream_jobs.detect import queries
 from sparkfuse_stream_jobs.detect.identify import Output, step
 from sparkfuse_stream_jobs.detect.state.plan_cache import PlanCache
 from sparkfuse_stream_jobs.detect.state.run_state import RunState, in_memory_run_state
@@ -332,4 +332,4 @@ def test_plan_cache_evicts_the_least_recently_used_query():
 )
 def test_query_is_read_from_a_name(name: str, query_id: int | None, rest: str):
     """Names of stages and queries begin with the number of their query."""
-    assert (display_names.query_id_of(name), display_names.without_query(name)) == (query_id, rest)
+    assert (stage_names.query_id_of(name), stage_names.without_query(name)) == (query_id, rest)

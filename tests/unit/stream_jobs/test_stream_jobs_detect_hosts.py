@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.hosts import HostProblem
-from sparkfuse_stream_jobs.detect import hosts, operator_records
+from sparkfuse_stream_jobs.detect import hosts
 from sparkfuse_stream_jobs.detect.host_observations import HostReport, merge_reports
+from sparkfuse_stream_jobs.detect.operators.records import host_report_codec
 
 T, W = 1_795_226_400_000, 5_000
 
@@ -98,7 +99,7 @@ def test_host_report_is_encoded_and_decoded():
     report = HostReport(
         "prod-eu", "a@1", "a", T, ("h1",), (node_lost("h1"), HostProblem("h2", "disk_full", storage=True))
     )
-    codec = operator_records.host_report_codec()
+    codec = host_report_codec()
 
     assert codec.decode(codec.encode(report)) == report
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkfuse_stream_jobs.detect.operator_records import join_records, split_record
+from sparkfuse_stream_jobs.detect.operators.records import join_records, split_record
 
 
 def test_each_content_follows_its_length():

@@ -226,7 +226,7 @@ def test_merged_finding_fits_into_a_record():
 
 def test_invalid_value_is_counted_and_skipped():
     """One number that no step can use must not end the job; an error of broker or disk must."""
-    from sparkfuse_stream_jobs.detect.operators import usable
+    from sparkfuse_stream_jobs.detect.operators.invalid_values import usable
 
     def results(error: Exception):
         yield "before"

@@ -111,7 +111,7 @@ class EventLog:
         """One row for each SQL execution, in the order of their first event.
 
         sql_execution_id, root_execution_id, description, call_site (the user's line), started_ms, ended_ms,
-        failure_reason, plan_versions.
+        reported_status (``succeeded`` or ``failed``; None before Spark 3.4), failure_reason, plan_versions.
         """
 
     @property

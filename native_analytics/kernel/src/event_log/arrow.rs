@@ -220,6 +220,7 @@ pub fn sql_executions(rows: &[SqlExecution]) -> RecordBatch {
     table.texts("call_site", rows.iter().map(|row| row.call_site.as_ref()));
     table.numbers("started_ms", rows.iter().map(|row| row.started_ms));
     table.numbers("ended_ms", rows.iter().map(|row| row.ended_ms));
+    table.texts("reported_status", rows.iter().map(|row| row.reported_status));
     table.texts("failure_reason", rows.iter().map(|row| row.failure_reason.as_ref()));
     table.numbers("plan_versions", rows.iter().map(|row| Some(row.plan_versions)));
     table.finish(&CACHE)

@@ -84,6 +84,8 @@ pub struct SqlExecution {
     pub call_site: Option<String>,
     pub started_ms: Option<i64>,
     pub ended_ms: Option<i64>,
+    /// `succeeded` or `failed`, as the end of the execution reports it.
+    pub reported_status: Option<&'static str>,
     pub failure_reason: Option<String>,
     pub plan_versions: i64,
 }

@@ -243,7 +243,8 @@ impl SqlExecutions {
     /// Adds the facts of a SparkListenerSQLExecutionEnd.
     pub fn ended(&mut self, line: &[u8], texts: &mut Texts, facts: &mut Vec<PendingFact>) -> Result<(), EventError> {
         let event: ExecutionEnd = parse(line)?;
-        // Spark writes an empty message for an execution that succeeded.
+        // Spark writes an empty message for an execution that succeeded, and none before version 3.4.
+        let succeeded = event.error_message.as_ref().map(String::is_empty);
         let failure = event.error_message.filter(|message| !message.is_empty());
         let failure_reason = failure.map(|message| texts.scrub(&message)).transpose()?;
         let key = event.execution_id.to_string();
@@ -255,6 +256,7 @@ impl SqlExecutions {
             sql_execution_id: Some(event.execution_id),
             ended_ms: Some(event.time),
             failure_reason,
+            succeeded,
         };
         facts.push(PendingFact::reserved(event.time, key, Kind::SqlEnded(fact)));
         Ok(())

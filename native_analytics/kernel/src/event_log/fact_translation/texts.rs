@@ -11,7 +11,7 @@ pub type TextError = Box<dyn Error + Send + Sync>;
 /// The configuration of an application by key.
 pub type Properties = BTreeMap<String, String>;
 
-/// The functions of the caller that mask secrets; `rules/scrubbing_cases.json` specifies their results.
+/// The functions of the caller that mask secrets; `contracts/shared/scrubbing_cases.json` specifies their results.
 pub trait Redaction: Send + Sync {
     /// Masks secrets in free text.
     fn scrub(&self, text: &str) -> Result<String, TextError>;

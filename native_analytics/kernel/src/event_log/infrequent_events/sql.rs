@@ -77,13 +77,12 @@ impl Writer<'_> {
     }
 
     pub fn sql_end(&mut self, reader: &mut Reader<'_>) -> VisitResult {
-        let (mut id, mut ended_ms, mut failure_reason) = (None, None, None);
+        let (mut id, mut ended_ms, mut error_message) = (None, None, None);
         reader.each_member_of_line(|value, key| {
             match key {
                 b"executionId" => id = value.number(self.odd)?,
                 b"time" => ended_ms = value.number(self.odd)?,
-                // Spark writes an empty message if the execution succeeded.
-                b"errorMessage" => failure_reason = value.text_value()?.filter(|reason| !reason.is_empty()),
+                b"errorMessage" => error_message = value.text_value()?,
                 _ => {}
             }
             Ok(())
@@ -91,6 +90,13 @@ impl Writer<'_> {
         if let Some(id) = id {
             let ours = self.tables.sql_execution(id);
             ours.ended_ms = ended_ms.or(ours.ended_ms);
+            // Spark writes an empty message if the execution succeeded, and none before version 3.4.
+            let status = error_message.as_ref().map(|message| match message.is_empty() {
+                true => "succeeded",
+                false => "failed",
+            });
+            ours.reported_status = status.or(ours.reported_status);
+            let failure_reason = error_message.filter(|message| !message.is_empty());
             ours.failure_reason = failure_reason.or(ours.failure_reason.take());
         }
         Ok(())

@@ -39,6 +39,8 @@ const V2_WRITES: [&str; 10] = [
 const SAVE_MODES: [&str; 4] = ["Append", "ErrorIfExists", "Ignore", "Overwrite"];
 /// Scans that name no table and no path.
 const OTHER_SCANS: [&str; 2] = ["ExistingRDD", "OneRowRelation"];
+/// Formats without a table, which Spark names only in the class of the writer, such as `NoopWrite`.
+const WRITERS: [&str; 5] = ["Console", "Foreach", "Kafka", "Memory", "Noop"];
 /// Ends of a value among the arguments of a version 2 write.
 const VALUE_ENDS: [char; 4] = [',', ')', ']', ' '];
 
@@ -70,7 +72,11 @@ pub fn detail(node: NodeText<'_>) -> String {
 }
 
 fn command(name: &str, rest: &str) -> String {
-    let named = quoted_table(rest).unwrap_or_default();
+    let named = match rest.contains("CatalogTable(") {
+        true => catalog_table(rest),
+        false => quoted_table(rest),
+    }
+    .unwrap_or_default();
     let inserts = name.starts_with("Execute InsertInto");
     if !inserts && !name.starts_with("Execute Save") {
         return named;
@@ -95,6 +101,12 @@ fn command(name: &str, rest: &str) -> String {
     }
 }
 
+/// The table of a catalog entry, which Spark 3.3 writes on lines of its own.
+fn catalog_table(text: &str) -> Option<String> {
+    let [database, name] = ["\nDatabase: ", "\nTable: "].map(|marker| value_after(text, marker, &['\n']).trim());
+    table(&format!("{database}.{name}")).filter(|_| !name.is_empty())
+}
+
 /// The file format: an argument of its own before the save mode.
 fn written_format(arguments: &[&str]) -> String {
     arguments[1..]
@@ -105,6 +117,9 @@ fn written_format(arguments: &[&str]) -> String {
 }
 
 fn v2_write(name: &str, text: &str) -> String {
+    if let Some(writer) = WRITERS.into_iter().find(|writer| names_writer(text, writer)) {
+        return writer.to_lowercase();
+    }
     let target = table(value_after(text, "table=", &VALUE_ENDS)).or_else(|| {
         let after_name = text.get(first_word(name).len()..).unwrap_or_default();
         table(first_word(after_name.trim()))
@@ -116,18 +131,23 @@ fn v2_write(name: &str, text: &str) -> String {
     }
 }
 
+fn names_writer(text: &str, writer: &str) -> bool {
+    text.contains(&format!("{writer}Write")) || text.contains(&format!("{writer}StreamingWrite"))
+}
+
 fn aggregate(text: &str) -> String {
     let found = text.find("keys=[").or_else(|| text.find("key=["));
     let open = found.and_then(|found| Some(found + text[found..].find('[')?));
     let keys = open.map(|open| columns(inside(text, open))).unwrap_or_default();
-    if keys.is_empty() {
-        keys
-    } else {
-        format!("group by {keys}")
+    match keys.is_empty() {
+        true => keys,
+        false if text.contains("functions=[]") => format!("distinct {keys}"),
+        false => format!("group by {keys}"),
     }
 }
 
 fn join(rest: &str) -> String {
+    let is_null_safe = rest.starts_with('[') && compares_nulls(inside(rest, 0));
     let (left, others) = bracketed_keys(rest);
     let (right, others) = if others.len() < rest.len() {
         bracketed_keys(others)
@@ -143,7 +163,12 @@ fn join(rest: &str) -> String {
         .map(leading_word)
         .find(|word| JOIN_TYPES.contains(word))
         .unwrap_or_default();
-    words(kind, &keys)
+    words(&words(kind, if is_null_safe { "null-safe" } else { "" }), &keys)
+}
+
+/// Spark joins by `a <=> b`, as INTERSECT and EXCEPT do, on the keys `coalesce(a, 0), isnull(a)`.
+fn compares_nulls(keys: &str) -> bool {
+    keys.contains("coalesce(") && keys.contains("isnull(")
 }
 
 /// The columns of the list in brackets that begins here, and the text after it.

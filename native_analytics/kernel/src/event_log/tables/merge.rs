@@ -145,7 +145,7 @@ impl Executor {
 impl SqlExecution {
     fn merge(&mut self, later: SqlExecution) {
         fill!(self, later, root_id, description, call_site, started_ms);
-        renew!(self, later, ended_ms, failure_reason);
+        renew!(self, later, ended_ms, reported_status, failure_reason);
         self.plan_versions += later.plan_versions;
     }
 }

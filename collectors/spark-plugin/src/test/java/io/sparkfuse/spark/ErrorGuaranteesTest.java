@@ -36,7 +36,7 @@ import scala.Option;
  */
 class ErrorGuaranteesTest {
   /** Replaces ThreadDeath, which newer JVMs have removed. */
-  static final class EndOfThread extends Error {}
+  static final class EndOfThreadError extends Error {}
 
   static Stream<Supplier<Throwable>> throwables() {
     return Stream.of(
@@ -48,7 +48,7 @@ class ErrorGuaranteesTest {
         named(() -> new OutOfMemoryError("test")),
         named(() -> new InternalError("test")),
         named(() -> new AssertionError("test")),
-        named(EndOfThread::new),
+        named(EndOfThreadError::new),
         named(() -> new IllegalStateException("test")),
         named(() -> new InterruptedException("test")),
         named(ErrorGuaranteesTest::realOverflow),

@@ -55,6 +55,13 @@ final class NodeDetail {
               "WriteDelta",
               "WriteToDataSourceV2"));
 
+  /**
+   * Formats without a table, which Spark names only in the class of the writer, such as {@code
+   * NoopWrite}.
+   */
+  private static final List<String> WRITERS =
+      Arrays.asList("Console", "Foreach", "Kafka", "Memory", "Noop");
+
   /** Scans that name no table and no path. */
   private static final Set<String> OTHER_SCANS =
       new HashSet<>(Arrays.asList("ExistingRDD", "OneRowRelation"));
@@ -114,7 +121,7 @@ final class NodeDetail {
   // ---- writes
 
   private static String command(String name, String rest) {
-    String table = quotedName(rest);
+    String table = rest.contains("CatalogTable(") ? catalogTable(rest) : quotedName(rest);
     boolean inserts = name.startsWith("Execute InsertInto");
     if (!inserts && !name.startsWith("Execute Save")) {
       return table;
@@ -129,6 +136,13 @@ final class NodeDetail {
     }
     String format = inserts ? writtenFormat(parts) : "";
     return target.isEmpty() || format.isEmpty() ? target : target + " " + format;
+  }
+
+  /** Returns the table of a catalog entry, which Spark 3.3 writes on lines of its own. */
+  private static String catalogTable(String text) {
+    String database = valueAfter(text, "\nDatabase: ", "\n").trim();
+    String name = valueAfter(text, "\nTable: ", "\n").trim();
+    return name.isEmpty() ? "" : tableOf(database + "." + name);
   }
 
   /** Returns the name of the file format, an argument of its own before the save mode. */
@@ -147,6 +161,11 @@ final class NodeDetail {
   }
 
   private static String v2Write(String name, String text) {
+    for (String writer : WRITERS) {
+      if (text.contains(writer + "Write") || text.contains(writer + "StreamingWrite")) {
+        return writer.toLowerCase(Locale.ROOT);
+      }
+    }
     String table = tableOf(valueAfter(text, "table=", ",)] "));
     if (table.isEmpty()) {
       String afterName = text.substring(Math.min(text.length(), firstWord(name).length())).trim();
@@ -162,15 +181,20 @@ final class NodeDetail {
     int found = text.indexOf("keys=[");
     found = found >= 0 ? found : text.indexOf("key=[");
     String keys = found < 0 ? "" : columns(inside(text, text.indexOf('[', found)));
-    return keys.isEmpty() ? "" : "group by " + keys;
+    if (keys.isEmpty()) {
+      return "";
+    }
+    return (text.contains("functions=[]") ? "distinct " : "group by ") + keys;
   }
 
   private static String join(String rest) {
     String left = "";
     String right = "";
     String others = rest;
+    String nullSafe = "";
     if (rest.startsWith("[")) {
       String first = inside(rest, 0);
+      nullSafe = comparesNulls(first) ? "null-safe" : "";
       left = columns(first);
       others = after(rest, first.length() + 2);
       if (others.startsWith("[")) {
@@ -181,7 +205,19 @@ final class NodeDetail {
     }
     String keys = left.equals(right) || right.isEmpty() ? left : left + " = " + right;
     String type = joinType(others);
-    return type.isEmpty() || keys.isEmpty() ? type + keys : type + " " + keys;
+    return words(words(type, nullSafe), keys);
+  }
+
+  /**
+   * Spark joins by {@code a <=> b}, as INTERSECT and EXCEPT do, on the keys {@code coalesce(a, 0),
+   * isnull(a)}.
+   */
+  private static boolean comparesNulls(String keys) {
+    return keys.contains("coalesce(") && keys.contains("isnull(");
+  }
+
+  private static String words(String one, String other) {
+    return one.isEmpty() || other.isEmpty() ? one + other : one + " " + other;
   }
 
   private static String joinType(String text) {

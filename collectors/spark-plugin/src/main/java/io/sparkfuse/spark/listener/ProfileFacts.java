@@ -20,9 +20,9 @@ final class ProfileFacts {
     Object profile = ScalaAccess.get(event, "resourceProfile");
     ResourceProfileAdded.Builder fact =
         ResourceProfileAdded.newBuilder().setProfileId((int) ScalaAccess.number(profile, "id", -1));
-    Object asked = ScalaAccess.get(profile, "executorResourcesJMap");
-    if (asked instanceof Map) {
-      ((Map<?, ?>) asked).values().forEach(each -> executorResource(each, fact));
+    Object requests = ScalaAccess.get(profile, "executorResourcesJMap");
+    if (requests instanceof Map) {
+      ((Map<?, ?>) requests).values().forEach(each -> executorResource(each, fact));
     }
     Object ofTasks = ScalaAccess.get(profile, "taskResourcesJMap");
     Object cpus = ofTasks instanceof Map ? ((Map<?, ?>) ofTasks).get("cpus") : null;

@@ -143,9 +143,13 @@ final class SqlFacts {
     SqlEnded.Builder fact =
         SqlEnded.newBuilder().setSqlExecutionId(executionId).setEndedMs(endedMs);
     Object failure = ScalaAccess.option(ScalaAccess.get(event, "errorMessage"));
-    // Spark sends Some("") for a query that succeeded.
-    if (failure != null && !failure.toString().isEmpty()) {
-      fact.setFailureReason(SecretScrubber.cut(failure.toString()));
+    // Spark sends Some("") for a query that succeeded, and nothing before version 3.4.
+    if (failure != null) {
+      boolean succeeded = failure.toString().isEmpty();
+      fact.setSucceeded(succeeded);
+      if (!succeeded) {
+        fact.setFailureReason(SecretScrubber.cut(failure.toString()));
+      }
     }
     recorder.record(Lane.RESERVED, at(endedMs).setSqlEnded(fact));
   }

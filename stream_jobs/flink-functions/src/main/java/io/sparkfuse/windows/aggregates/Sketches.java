@@ -39,6 +39,25 @@ public final class Sketches {
     }
   }
 
+  /** The middle value, or the mean of the two middle values, as the kernel computes it. */
+  public static double median(DDSketch sketch) {
+    long count = (long) sketch.getCount();
+    return (valueAt(sketch, (count - 1) / 2) + valueAt(sketch, count / 2)) / 2;
+  }
+
+  /** The 95th percentile by nearest rank, as the kernel computes it. */
+  public static double p95(DDSketch sketch) {
+    long count = (long) sketch.getCount();
+    return valueAt(sketch, (count * 95 + 99) / 100 - 1);
+  }
+
+  /** The value at a place of the sorted values, counted from 0. */
+  private static double valueAt(DDSketch sketch, long place) {
+    long last = (long) sketch.getCount() - 1;
+    // The sketch rounds a fractional place down; half a place protects it against rounding errors.
+    return place >= last ? sketch.getMaxValue() : sketch.getValueAtQuantile((place + 0.5) / last);
+  }
+
   /** Serializer of a sketch. */
   public static final class Serializer extends EncodedSerializer<DDSketch> {
     private static final long serialVersionUID = 1L;

@@ -214,7 +214,10 @@ public final class Application {
         queries.add(fact.getJobStarted());
         silence.progressed();
       }
-      case JOB_ENDED -> end(fact.getJobEnded());
+      case JOB_ENDED -> {
+        end(fact.getJobEnded());
+        queries.add(fact.getJobEnded());
+      }
       case SQL_STARTED -> queries.add(fact.getSqlStarted());
       case SQL_ENDED -> queries.add(fact.getSqlEnded(), windowEndMs);
       case STAGE_STARTED, STAGE_ENDED -> silence.progressed();

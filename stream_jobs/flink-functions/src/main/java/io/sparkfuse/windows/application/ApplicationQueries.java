@@ -1,6 +1,7 @@
 package io.sparkfuse.windows.application;
 
 import com.google.protobuf.Descriptors.FieldDescriptor;
+import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.contracts.JobStarted;
 import io.sparkfuse.contracts.Limits;
 import io.sparkfuse.contracts.QueryLive;
@@ -38,6 +39,9 @@ final class ApplicationQueries {
   /** Stages whose query is known from the start of their job only. */
   static final int MAX_JOB_STAGES = Limits.MOST_STAGES;
 
+  /** Running jobs whose query is known. */
+  static final int MAX_JOBS = 4_096;
+
   /** For this long after the end of a query, facts about its stages can still arrive. [ms] */
   static final long GRACE_MS = 120_000;
 
@@ -60,6 +64,7 @@ final class ApplicationQueries {
   private final TreeMap<Long, Query> queries = new TreeMap<>();
   private final TreeSet<Long> changed = new TreeSet<>();
   private final TreeMap<Integer, Long> queryOfStage = new TreeMap<>();
+  private final TreeMap<Integer, Long> queryOfJob = new TreeMap<>();
   private SequenceRanges closed = new SequenceRanges();
 
   /** One query: its columns so far. */
@@ -68,12 +73,17 @@ final class ApplicationQueries {
     final TreeSet<Integer> stageIds = new TreeSet<>();
     long finishedCpuNs;
     Long endedAtMs;
+    boolean outcomeReported;
+    // Why one of its jobs failed; null if none failed.
+    String jobFailure;
 
     Query(QueryState saved) {
       soFar = saved.getSoFar().toBuilder();
       stageIds.addAll(saved.getStageIdsList());
       finishedCpuNs = saved.getFinishedCpuNs();
       endedAtMs = saved.hasEndedAtMs() ? (Long) saved.getEndedAtMs() : null;
+      outcomeReported = saved.getOutcomeReported();
+      jobFailure = saved.hasJobFailure() ? saved.getJobFailure() : null;
     }
 
     QueryState save() {
@@ -84,6 +94,12 @@ final class ApplicationQueries {
               .addAllStageIds(stageIds);
       if (endedAtMs != null) {
         state.setEndedAtMs(endedAtMs);
+      }
+      if (outcomeReported) {
+        state.setOutcomeReported(true);
+      }
+      if (jobFailure != null) {
+        state.setJobFailure(jobFailure);
       }
       return state.build();
     }
@@ -101,6 +117,8 @@ final class ApplicationQueries {
       QueryLive.Builder row = soFar.clone();
       if (!row.hasStatus()) {
         row.setStatus("running");
+      } else if (!outcomeReported && jobFailure != null) {
+        row.setStatus("failed").setFailureReason(jobFailure);
       }
       if (row.hasStartedMs()) {
         long untilMs = row.hasEndedMs() ? row.getEndedMs() : windowEndMs;
@@ -124,6 +142,9 @@ final class ApplicationQueries {
     for (int place = 0; place < saved.getQueryStageIdsCount(); place++) {
       queries.queryOfStage.put(saved.getQueryStageIds(place), saved.getQueryStageQueries(place));
     }
+    for (int place = 0; place < saved.getQueryJobIdsCount(); place++) {
+      queries.queryOfJob.put(saved.getQueryJobIds(place), saved.getQueryJobQueries(place));
+    }
     return queries;
   }
 
@@ -134,7 +155,9 @@ final class ApplicationQueries {
     state
         .setClosedQueries(saved)
         .addAllQueryStageIds(queryOfStage.keySet())
-        .addAllQueryStageQueries(queryOfStage.values());
+        .addAllQueryStageQueries(queryOfStage.values())
+        .addAllQueryJobIds(queryOfJob.keySet())
+        .addAllQueryJobQueries(queryOfJob.values());
   }
 
   /** Adds the start of a query; it may arrive after the query's end. */
@@ -163,6 +186,7 @@ final class ApplicationQueries {
       return;
     }
     query.endedAtMs = windowEndMs;
+    query.outcomeReported = ended.hasSucceeded() || ended.hasFailureReason();
     query.soFar.setStatus(ended.hasFailureReason() ? "failed" : "succeeded");
     if (ended.hasEndedMs()) {
       query.soFar.setEndedMs(ended.getEndedMs());
@@ -172,7 +196,7 @@ final class ApplicationQueries {
     }
   }
 
-  /** Remembers the query of a job's stages, in case the start of one of them is lost. */
+  /** Remembers the query of a job, and of its stages in case the start of one of them is lost. */
   void add(JobStarted started) {
     long query = started.getSqlExecutionId();
     if (!started.hasSqlExecutionId() || closed.contains(query)) {
@@ -181,6 +205,22 @@ final class ApplicationQueries {
     started.getStageIdsList().forEach(stage -> queryOfStage.putIfAbsent(stage, query));
     while (queryOfStage.size() > MAX_JOB_STAGES) {
       queryOfStage.pollFirstEntry();
+    }
+    queryOfJob.put(started.getJobId(), query);
+    while (queryOfJob.size() > MAX_JOBS) {
+      queryOfJob.pollFirstEntry();
+    }
+  }
+
+  /**
+   * Remembers that a job of a query failed. Before version 3.4 the end of a query does not report
+   * its outcome; the query failed if one of its jobs did, whose end may arrive later.
+   */
+  void add(JobEnded ended) {
+    Long id = queryOfJob.remove(ended.getJobId());
+    Query query = id == null || ended.getSucceeded() ? null : open(id);
+    if (query != null && query.jobFailure == null) {
+      query.jobFailure = Failures.capped(ended.getFailureReason());
     }
   }
 
@@ -240,6 +280,7 @@ final class ApplicationQueries {
         .toList()
         .forEach(this::closeNow);
     queryOfStage.values().removeIf(closed::contains);
+    queryOfJob.values().removeIf(closed::contains);
     return tooMany;
   }
 

@@ -5,6 +5,7 @@ import io.sparkfuse.contracts.StageLive;
 import io.sparkfuse.contracts.TaskLive;
 import io.sparkfuse.contracts.TaskProgress;
 import io.sparkfuse.windows.aggregates.BiggestTaskAggregate;
+import io.sparkfuse.windows.aggregates.Sketches;
 import io.sparkfuse.windows.aggregates.SlowestTaskAggregate;
 import io.sparkfuse.windows.rows.CommonFields;
 import io.sparkfuse.windows.wire.BiggestTask;
@@ -127,12 +128,12 @@ final class StageRows {
 
   private void setQuantiles() {
     if (!stage.durations.isEmpty()) {
-      row.setDurationP50Ms(stage.durations.getValueAtQuantile(0.5));
-      row.setDurationP95Ms(stage.durations.getValueAtQuantile(0.95));
+      row.setDurationP50Ms(Sketches.median(stage.durations));
+      row.setDurationP95Ms(Sketches.p95(stage.durations));
     }
     if (!stage.taskBytes.isEmpty()) {
-      row.setTaskBytesP50(stage.taskBytes.getValueAtQuantile(0.5));
-      row.setTaskBytesP95(stage.taskBytes.getValueAtQuantile(0.95));
+      row.setTaskBytesP50(Sketches.median(stage.taskBytes));
+      row.setTaskBytesP95(Sketches.p95(stage.taskBytes));
     }
   }
 

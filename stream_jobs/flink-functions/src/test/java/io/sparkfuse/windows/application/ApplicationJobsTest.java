@@ -5,6 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.contracts.JobStarted;
 import io.sparkfuse.windows.wire.ApplicationState;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.junit.jupiter.api.Test;
 
 /** The time in which no job ran, across restores and with missing times. */
@@ -55,6 +62,40 @@ class ApplicationJobsTest {
 
     assertEquals(0, jobs.betweenMs(8_000));
     assertEquals(1_000, jobs.betweenMs(10_000));
+  }
+
+  /** The time equals the one that Python computes from the table of jobs of an event log. */
+  @Test
+  @SuppressWarnings("unchecked")
+  void sharedCasesHaveTheirTime() throws Exception {
+    byte[] json = Files.readAllBytes(Path.of("../../contracts/generated/shared/between_jobs.json"));
+    Map<String, Object> shared = new ObjectMapper().readValue(json, Map.class);
+    for (Map<String, Object> test : (List<Map<String, Object>>) shared.get("cases")) {
+      jobs = new ApplicationJobs();
+      replay((List<String>) test.get("jobs"));
+      long untilMs = ((Number) test.get("until_ms")).longValue();
+
+      long expected = ((Number) test.get("between_ms")).longValue();
+      assertEquals(expected, jobs.betweenMs(untilMs), (String) test.get("name"));
+    }
+  }
+
+  /** Adds starts and ends in the order of their times; an end comes first, as in a driver. */
+  private void replay(List<String> times) {
+    TreeMap<Long, List<Runnable>> events = new TreeMap<>();
+    for (int id = 0; id < times.size(); id++) {
+      int job = id;
+      String[] of = times.get(id).split(" ");
+      if (!of[1].equals("-")) {
+        long endMs = Long.parseLong(of[1]);
+        events.computeIfAbsent(2 * endMs, at -> new ArrayList<>()).add(() -> ended(job, endMs));
+      }
+      long startMs = Long.parseLong(of[0]);
+      events
+          .computeIfAbsent(2 * startMs + 1, at -> new ArrayList<>())
+          .add(() -> started(job, startMs));
+    }
+    events.values().forEach(all -> all.forEach(Runnable::run));
   }
 
   private void started(int id, long submittedMs) {

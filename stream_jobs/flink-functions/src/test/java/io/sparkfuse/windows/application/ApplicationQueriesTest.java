@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.contracts.JobStarted;
 import io.sparkfuse.contracts.LiveRow;
 import io.sparkfuse.contracts.QueryLive;
@@ -89,6 +90,32 @@ class ApplicationQueriesTest {
     assertEquals(List.of("failed", "boom"), List.of(ended.getStatus(), ended.getFailureReason()));
     assertEquals(500, ended.getElapsedMs());
     assertEquals(ended.toBuilder().setFinishedTasks(9).build(), late);
+  }
+
+  /** Before Spark 3.4 the end reports no outcome: the query failed if one of its jobs did. */
+  @Test
+  void queryWithoutAnOutcomeFailsWithItsJob() throws Exception {
+    scenario.fact(started(7)).fact(job(1, 7)).fact(job(2, 7)).fact(job(3, 8)).pass();
+    QueryLive before = query(scenario.fact(ended(7, null)).pass());
+    QueryLive after = query(scenario.fact(jobEnded(1, null)).fact(jobEnded(2, "no disk")).pass());
+    List<LiveRow> otherQuery = scenario.fact(jobEnded(3, null)).pass();
+
+    assertEquals("succeeded", before.getStatus());
+    assertEquals(
+        List.of("failed", "no disk"), List.of(after.getStatus(), after.getFailureReason()));
+    assertEquals(List.of(), queries(otherQuery));
+  }
+
+  /** A query that reports its success succeeded, although one of its jobs failed. */
+  @Test
+  void reportedOutcomeOfAQueryCounts() throws Exception {
+    scenario.fact(started(7)).fact(job(1, 7)).fact(jobEnded(1, "no disk"));
+    Fact.Builder end = ended(7, null);
+    end.getSqlEndedBuilder().setSucceeded(true);
+
+    QueryLive query = query(scenario.fact(end).pass());
+
+    assertEquals(List.of("succeeded", ""), List.of(query.getStatus(), query.getFailureReason()));
   }
 
   /** If the start is lost, the query is known by its stages and its end. */
@@ -230,6 +257,19 @@ class ApplicationQueriesTest {
       ended.setFailureReason(reason);
     }
     return Fact.newBuilder().setSqlEnded(ended);
+  }
+
+  private static Fact.Builder job(int id, long query) {
+    return Fact.newBuilder()
+        .setJobStarted(JobStarted.newBuilder().setJobId(id).setSqlExecutionId(query));
+  }
+
+  private static Fact.Builder jobEnded(int id, String reason) {
+    JobEnded.Builder ended = JobEnded.newBuilder().setJobId(id).setSucceeded(reason == null);
+    if (reason != null) {
+      ended.setFailureReason(reason);
+    }
+    return Fact.newBuilder().setJobEnded(ended);
   }
 
   private static StageLive.Builder stage(int id, Long query) {

@@ -1,0 +1,160 @@
+"""What was read of one log: the cursor, and the translation of the events before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, auto
+
+from sparkfuse_collectors.logs.files import Files
+from sparkfuse_collectors.logs.find import FoundLog, Part
+from sparkfuse_collectors.logs.lines import Chunk, LineReader, ReaderCache
+from sparkfuse_collectors.ship.cursor import Cursor
+from sparkfuse_collectors.ship.replay import replay
+from sparkfuse_collectors.ship.translation import Identity, Shipper, Translation
+from sparkfuse_contracts.generated.position_pb2 import Position
+from sparkfuse_kernel import NoApplicationError
+
+
+class FileReplacedError(OSError):
+    """Another file took the path during the read; the next scan of the folder determines the cause."""
+
+
+class ReplayResult(Enum):
+    """What a replay found at the path of a log."""
+
+    SAME_RUN = auto()
+    """The run that was read before; its translation can continue."""
+    OTHER_RUN = auto()
+    """The log of another run, which must be read from its beginning."""
+    UNKNOWN = auto()
+    """The beginning of a log that is being rewritten; the run is not known yet."""
+
+
+class LogContent:
+    """The part of one log that was read.
+
+    The translation is freed while the log is absent or finished. A replay makes it again from the same events before
+    the next event can be translated; ``needs_replay`` is True until then.
+    """
+
+    __slots__ = ("_identity", "_translation", "cursor", "needs_replay", "shipper")
+
+    def __init__(self, shipper: Shipper) -> None:
+        self.shipper = shipper
+        self.cursor = Cursor()
+        self.needs_replay = False
+        self._identity: Identity | None = None
+        self._translation: Translation | None = None
+
+    # ---- positions
+
+    def restore(self, position: Position) -> None:
+        """Continue where an earlier shipper stopped; without a known run the log is read from its beginning."""
+        if not position.HasField("app_id"):
+            return
+        self._identity = Identity(position.app_id, position.app_attempt, position.app_start_ms)
+        self.cursor.number, self.cursor.offset = position.file_index, position.read_plain_bytes
+        # An unread file follows another file, and a compacted file never does.
+        self.cursor.compacted = None if self.cursor.offset else False
+        self.shipper = self.shipper.with_next_seq(numbers_of(position))
+        self.needs_replay = True
+
+    def store(self, position: Position) -> None:
+        """Write cursor, run and sequence numbers into a position."""
+        position.file_index, position.read_plain_bytes = max(0, self.cursor.number), self.cursor.offset
+        next_seq = self._translation.next_seq if self._translation else self.shipper.next_seq
+        position.next_seq.update({lane: str(number) for lane, number in next_seq.items()})
+        if (identity := self.identity) is not None:
+            position.app_id, position.app_attempt = identity.app_id, identity.attempt
+            position.app_start_ms = identity.start_ms
+
+    @property
+    def identity(self) -> Identity | None:
+        """The run of the application, None while it is unknown."""
+        return self._translation.identity if self._translation else self._identity
+
+    # ---- the translation
+
+    @property
+    def translation(self) -> Translation | None:
+        """The translation of the events before the cursor, None while it is freed or not started."""
+        return self._translation
+
+    def start(self) -> Translation:
+        """Return the translation, a new one if the log was not read yet."""
+        if self._translation is None:
+            self._translation = Translation(self.shipper)
+        return self._translation
+
+    def release(self) -> None:
+        """Free the memory of the translation, but keep run and sequence numbers."""
+        if self._translation is not None:
+            self._identity = self._translation.identity or self._identity
+            self.shipper = self.shipper.with_next_seq(self._translation.next_seq)
+            self._translation = None
+
+    def forget(self) -> None:
+        """Free the translation and require a replay, because the files may not be the same any more."""
+        self.release()
+        self.needs_replay = True
+
+    def discard(self) -> None:
+        """Free the translation and its sequence numbers; no fact of the log was sent."""
+        self._translation = None
+
+    def resume(self) -> None:
+        """Continue a finished log that has grown."""
+        self.needs_replay = self._identity is not None
+
+    def replay(self, files: Files, found: FoundLog, *, may_be_shorter: bool) -> ReplayResult:
+        """Read again what was read before.
+
+        Raises NoApplicationError if the log of the same run became shorter and this is not allowed, BrokenFileError,
+        OSError.
+        """
+        result = replay(files, found, self.cursor, self.shipper, self._identity)
+        if result.is_other_application:
+            return ReplayResult.OTHER_RUN
+        if result.translation.identity is None and not result.is_complete:
+            return ReplayResult.UNKNOWN
+        self.needs_replay = False
+        if not result.is_complete and not may_be_shorter:
+            raise NoApplicationError("it is shorter than the part that was read before")
+        if result.translation.identity is None and self._identity is not None:
+            result.translation.resume_as(self._identity)  # its first files no longer exist
+        self._translation = result.translation
+        return ReplayResult.SAME_RUN
+
+    # ---- reading
+
+    def reader(self, files: Files, readers: ReaderCache, name: str, part: Part, events: tuple[str, ...]) -> LineReader:
+        """Return a reader at the cursor: the one in the cache if it stands there, otherwise a new one."""
+        reader = readers.take(name)
+        if reader is None or reader.file.path != part.path or reader.resume_at != self.cursor.offset:
+            reader = LineReader(files, part.path, self.cursor.offset, self.cursor.bookmark, events)
+        return reader
+
+    def keep_reader(self, readers: ReaderCache, name: str, part: Part, reader: LineReader) -> None:
+        """Put a reader into the cache if only it can continue in the middle of the file."""
+        if reader.file.path == part.path and reader.file.has_no_boundaries and self.cursor.number == part.number:
+            readers.keep(name, reader)
+
+    def advance(self, files: Files, part: Part, reader: LineReader) -> bool:
+        """Move the cursor to the reader; return whether it moved. Raises FileReplacedError."""
+        if files.identity(part.path) != part.identity:
+            raise FileReplacedError(f"{part.path}: another file has its path now")
+        has_moved = reader.resume_at > self.cursor.offset
+        self.cursor.advance(part, reader)
+        return has_moved
+
+    def translate(self, chunk: Chunk) -> tuple[list[bytes], int]:
+        """Return the records of these lines and the number of malformed lines. Raises NoApplicationError."""
+        translation = self.start()
+        before = translation.malformed
+        records = translation.records(chunk)
+        return records, translation.malformed - before
+
+
+def numbers_of(position: Position) -> Mapping[str, int]:
+    """Return the next sequence number of each lane."""
+    return {lane: int(number) for lane, number in position.next_seq.items()}

@@ -1,0 +1,2 @@
+"""Generated from contracts/shared/between_jobs.yaml; do not edit."""
+

@@ -1,0 +1,28 @@
+"""Which failure a failed job reports, live and offline: its own, or that of its first failed stage."""
+
+from __future__ import annotations
+
+import re
+
+from sparkfuse_rules.knowledge.failures import UNKNOWN, Failure, classify
+
+_STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9})\b")
+
+
+def failure_of_job(of_job: str, of_stage: str) -> tuple[str, Failure]:
+    """Return the reason that a job reports and its class.
+
+    It is the reason of the job, or that of its first failed stage if the job has none (old logs) or an unknown one.
+    """
+    found, by_stage = classify(None, of_job), classify(None, of_stage)
+    if of_stage and (not of_job.strip() or (found == UNKNOWN and by_stage != UNKNOWN)):
+        return of_stage, by_stage
+    return of_job, found
+
+
+def failed_stage_of_job(stage_id: int | None, reason: str) -> int | None:
+    """Return the first failed stage, else the stage that the reason names."""
+    if stage_id is not None:
+        return stage_id
+    named = _STAGE_IN_TEXT.search(reason)
+    return int(named[1]) if named else None

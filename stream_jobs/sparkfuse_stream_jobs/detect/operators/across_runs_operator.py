@@ -1,0 +1,134 @@
+"""Adds to the rows of a job what outlives a run: expected values, and the state of a cluster's hosts."""
+
+# Flink defines the names, the signatures and the contracts of the methods.
+# ruff: noqa: D102
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import timedelta
+
+from pyflink.common import Row
+from pyflink.datastream import KeyedProcessFunction, RuntimeContext
+
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.generated.names_pb2 import DisplayName
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.wire import record_key, to_json
+from sparkfuse_rules.knowledge.hosts import HostObservations
+from sparkfuse_stream_jobs.detect import baselines, hosts
+from sparkfuse_stream_jobs.detect.baseline_bootstrap import BaselineFollower
+from sparkfuse_stream_jobs.detect.forecast import forecast_application
+from sparkfuse_stream_jobs.detect.operators.invalid_values import usable
+from sparkfuse_stream_jobs.detect.operators.records import (
+    BASELINE,
+    NAME,
+    PASSED,
+    ROW,
+    host_report_codec,
+    join_records,
+    split_record,
+)
+from sparkfuse_stream_jobs.detect.state.codec import message_codec, record_codec
+from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactory
+
+# A baseline without a new sample for a quarter of a year is dropped, a host without a report for a week.
+BASELINE_TTL = timedelta(days=92)
+HOSTS_TTL = timedelta(days=7)
+# The kinds of records that AcrossRuns emits.
+ROWS_RECORD, BASELINE_RECORD, NAME_RECORD = "rows", "baseline", "name"
+log = logging.getLogger(__name__)
+
+
+class AcrossRuns(KeyedProcessFunction):
+    """Batches of kind and content, by job or cluster -> batches of rows for the rules, and baselines and names.
+
+    Stores what outlives a run: the baselines of a job, and the observations on a cluster's hosts. Both share one
+    operator, because an operator for the hosts alone would receive every row to find the few that concern it.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._published, self._scope = BaselineFollower(self._settings), KeyScope()
+        self._host_reports = host_report_codec()
+        self._timers: set[tuple[str, int]] = set()
+        of_job = StateFactory(runtime_context, self._scope, "job", BASELINE_TTL)
+        # Not cached, because running stages ask for the fits, which have a cache of their own.
+        stored = of_job.map_state("baselines", message_codec(Baseline), cached=False)
+        self._baselines = baselines.JobBaselines(stored, self._published)
+        of_hosts = StateFactory(runtime_context, self._scope, "hosts", HOSTS_TTL)
+        self._hosts = hosts.ClusterState(
+            observations=of_hosts.map_state("met", record_codec(HostObservations)),
+            due=of_hosts.value_state("news", record_codec(hosts.DueHosts)),
+        )
+
+    def close(self) -> None:
+        self._published.close()
+
+    def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
+        rows: list[bytes] = []
+        learned: dict[str, Baseline] = {}
+        names: list[bytes] = []
+        with self._scope.enter(ctx.get_current_key()):
+            for part in split_record(value):
+                kind, content = part[:1], part[1:]
+                if kind == PASSED:
+                    rows.append(content)
+                elif kind == ROW:
+                    rows.append(self._with_expectations(LiveRow.FromString(content)))
+                elif kind == BASELINE:
+                    # A batch may hold several samples of one stage: only the last baseline is published.
+                    for baseline in usable(self._learn(each) for each in [Baseline.FromString(content)]):
+                        learned[baseline.stage_fingerprint] = baseline
+                elif kind == NAME:
+                    names.append(content)
+                else:
+                    self._add_host_report(content, ctx)
+        if rows:
+            yield Row(ROWS_RECORD, None, None, join_records(rows))
+        for baseline in learned.values():
+            yield from usable(self._published_record(each) for each in [baseline])
+        for content in names:
+            yield Row(NAME_RECORD, DisplayName.FromString(content).app_id, None, content)
+
+    def _add_host_report(self, content: bytes, ctx: KeyedProcessFunction.Context) -> None:
+        for timer in hosts.add_report(self._host_reports.decode(content), self._hosts):
+            self._set_timer(timer.at_ms, ctx)
+
+    def _set_timer(self, at_ms: int, ctx: KeyedProcessFunction.Context) -> None:
+        # All applications of a cluster request the same few times, and each request is a call to the JVM.
+        timer = (self._scope.key, at_ms)
+        if timer not in self._timers:
+            self._timers.add(timer)
+            ctx.timer_service().register_event_time_timer(at_ms)
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
+        with self._scope.enter(ctx.get_current_key()):
+            key = self._scope.key
+            self._timers = {(each, at_ms) for each, at_ms in self._timers if each != key or at_ms > timestamp}
+            rows = [row.SerializeToString() for row in usable(hosts.due_rows(timestamp, self._hosts))]
+        if rows:
+            yield Row(ROWS_RECORD, None, None, join_records(rows))
+
+    def _learn(self, update: Baseline) -> Baseline:
+        baseline = baselines.learn_sample(update, self._baselines)
+        if baseline.HasField("level_changed_ms") and baseline.level_changed_ms == baseline.updated_ms:
+            name = baseline.stage_name or baseline.stage_fingerprint
+            log.info("%s of %s: the baseline moved to a new level after three runs", name, baseline.job_key)
+        return baseline
+
+    def _published_record(self, baseline: Baseline) -> Row:
+        key, content = record_key("baselines", baseline), to_json(baseline)
+        self._published.add_own_record(content)
+        return Row(BASELINE_RECORD, key.decode() if key else None, content.decode(), None)
+
+    def _with_expectations(self, row: LiveRow) -> bytes:
+        # If the expectation cannot be computed, other rules may still match on the row.
+        row = next(usable(baselines.add_expectations(each, self._baselines) for each in [row]), row)
+        if row.HasField("application"):
+            row = next(usable(forecast_application(each) for each in [row]), row)
+        return row.SerializeToString()

@@ -1,0 +1,65 @@
+"""Merges the findings of all runs of a job, and publishes them until they are resolved."""
+
+# Flink defines the names, the signatures and the contracts of the methods.
+# ruff: noqa: ARG002, D102
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+from pyflink.common import Row
+from pyflink.datastream import KeyedProcessFunction, RuntimeContext
+
+from sparkfuse_contracts.generated.finding_pb2 import Finding
+from sparkfuse_contracts.wire import to_json
+from sparkfuse_stream_jobs.detect import alerts
+from sparkfuse_stream_jobs.detect.metrics import detect_metrics
+from sparkfuse_stream_jobs.detect.state.codec import record_codec
+from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactory
+
+# The state of a finding that was neither found nor published for a week is dropped.
+FINDING_TTL = timedelta(days=7)
+
+
+class Alerts(KeyedProcessFunction):
+    """Finding of one run by finding id -> (key, JSON) of the topic ``findings``."""
+
+    def __init__(self, intervals: alerts.PublishIntervals) -> None:
+        self._intervals = intervals
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._metrics, self._scope = detect_metrics(), KeyScope()
+        factory = StateFactory(runtime_context, self._scope, "alert", FINDING_TTL)
+        self._group = factory.value_state("alert", record_codec(alerts.FindingGroup))
+
+    def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
+        now_ms = time.time_ns() // 1_000_000
+        with self._scope.enter(ctx.get_current_key()):
+            known = self._group.value()
+            group = alerts.merge(known, Finding.FromString(value), now_ms)
+            if group is not None:
+                yield from self._publish(group, known, now_ms, ctx)
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
+        with self._scope.enter(ctx.get_current_key()):
+            group = self._group.value()
+            if group is not None:
+                yield from self._publish(group, group, time.time_ns() // 1_000_000, ctx)
+
+    def _publish(
+        self, group: alerts.FindingGroup, known: alerts.FindingGroup | None, now_ms: int, ctx: Any
+    ) -> Iterator[Row]:
+        publication = alerts.next_publication(group, now_ms, self._intervals)
+        if publication.group is None:
+            self._group.clear()
+        elif publication.group != known:
+            self._group.update(publication.group)
+        if publication.next_check_ms is not None:
+            ctx.timer_service().register_processing_time_timer(publication.next_check_ms)
+        if publication.record is not None:
+            changed = publication.group is not None and publication.group.published != group.published
+            self._metrics.count_finding(publication.record, changed)
+            yield Row(publication.record.finding_id, to_json(publication.record).decode())

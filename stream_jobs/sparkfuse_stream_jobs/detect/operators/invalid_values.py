@@ -1,0 +1,32 @@
+"""Counts and skips rows that a step cannot process, so that one invalid value does not stop the job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from google.protobuf.message import DecodeError, Message
+
+from sparkfuse_stream_jobs.detect.metrics import detect_metrics
+
+Result = TypeVar("Result")
+Parsed = TypeVar("Parsed", bound=Message)
+
+
+def usable(results: Iterator[Result]) -> Iterator[Result]:
+    """Return the results up to the first that fails because of a value; the rest of that row is counted and skipped.
+
+    Otherwise one invalid value would fail the job again after each restart. Errors of other kinds are raised.
+    """
+    try:
+        yield from results
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        detect_metrics().count_rejected(f"{type(error).__name__}: {error}"[:200])
+
+
+def parsed(message_class: type[Parsed], content: bytes) -> Parsed:
+    """Return the message. Raises ValueError for bytes that the JVM accepted as a message and Python does not."""
+    try:
+        return message_class.FromString(content)
+    except DecodeError as error:
+        raise ValueError(f"not a {message_class.__name__}: {error}") from error

@@ -1,0 +1,63 @@
+"""Records between the Python operators: several length-prefixed contents in one record, and their kinds.
+
+PyFlink's cost for each record exceeds the cost of our steps for each row, so rows travel in batches. Each content
+follows its length in four bytes, big-endian; io.sparkfuse.detect.FrameBuffer uses the same format.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from collections.abc import Iterable, Iterator
+
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.generated.names_pb2 import DisplayName
+from sparkfuse_rules.knowledge.hosts import HostProblem
+from sparkfuse_stream_jobs.detect.baselines import job_of
+from sparkfuse_stream_jobs.detect.host_observations import HostReport
+from sparkfuse_stream_jobs.detect.state.codec import Codec, unpickle
+
+# The first byte of each content between Identify and AcrossRuns: a row that gets expectations, a row that is passed
+# on unchanged, a baseline with one sample, a host report, a display name.
+ROW, PASSED, BASELINE, HOSTS, NAME = b"r", b"p", b"b", b"h", b"n"
+_SEPARATOR = "\x1f"
+_LENGTH = struct.Struct(">I")
+
+
+def join_records(contents: Iterable[bytes]) -> bytes:
+    """Return the contents as one record, in their order."""
+    return b"".join(piece for content in contents for piece in (_LENGTH.pack(len(content)), content))
+
+
+def split_record(record: bytes) -> Iterator[bytes]:
+    """Return the contents of ``record``. Raises struct.error when a length is truncated."""
+    at = 0
+    while at < len(record):
+        (length,) = _LENGTH.unpack_from(record, at)
+        at += _LENGTH.size + length
+        yield record[at - length : at]
+
+
+def job_state_key(message: LiveRow | Baseline | DisplayName) -> str:
+    """Return the key of the job. All rows of a run have the same key, so they keep their order."""
+    return _SEPARATOR.join(job_of(message))
+
+
+def hosts_state_key(cluster: str) -> str:
+    """Return the key of the hosts of a cluster."""
+    return _SEPARATOR.join(("hosts", cluster))
+
+
+def host_report_codec() -> Codec[HostReport]:
+    """Return the codec of host reports, which are sent from one operator to the next and not stored."""
+
+    def decode(content: bytes) -> HostReport:
+        values = unpickle(content)
+        problems = tuple(HostProblem(**each) for each in values.pop("problems"))
+        return HostReport(**values, problems=problems)
+
+    def encode(report: HostReport) -> bytes:
+        return pickle.dumps({**vars(report), "problems": [vars(each) for each in report.problems]})
+
+    return Codec(encode, decode)
