@@ -120,7 +120,7 @@ def _inhibits(file: str, value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise RuleError(f"{place}: must list the rules that are inhibited while this one fires, is {value!r}")
+        raise RuleError(f"{place}: must list the rules that are inhibited while this one fires, but is {value!r}")
     return tuple(strict_yaml.text(place, each) for each in value)
 
 
@@ -136,7 +136,7 @@ def _check_inhibitions(rules: Mapping[str, Rule]) -> None:
 
 def _absence(file: str, value: object) -> bool:
     if value not in (None, "presence", "absence"):
-        raise RuleError(f"{file}: evidence: must be presence or absence, is {value!r}")
+        raise RuleError(f"{file}: evidence: must be presence or absence, but is {value!r}")
     return value == "absence"
 
 
@@ -219,12 +219,12 @@ def _fuse(file: str, value: object) -> FusePolicy | None:
     entry = strict_yaml.mapping(place, value, ("action", "after", "needs"))
     for key in ("action", "after", "needs"):
         if key not in entry:
-            raise RuleError(f"{place}: key {key!r} is missing; without one write 'fuse: none'")
+            raise RuleError(f"{place}: key {key!r} is missing; for a rule without a fuse write 'fuse: none'")
     if entry["action"] not in ACTIONS:
         raise unknown_name(f"{place}.action", "action", entry["action"], ACTIONS)
     needs = entry["needs"]
     if not isinstance(needs, list) or not needs:
-        raise RuleError(f"{place}.needs: must list the conditions that the hook checks before it acts, is {needs!r}")
+        raise RuleError(f"{place}.needs: must list the conditions that the hook checks before it acts, but is {needs!r}")
     after_ms = strict_yaml.duration_ms(f"{place}.after", entry["after"])
     return FusePolicy(entry["action"], after_ms, tuple(strict_yaml.text(f"{place}.needs", need) for need in needs))
 
@@ -271,7 +271,7 @@ def _given(place: str, kind: str, value: object) -> Value:
             return float(found)
         if isinstance(found, int):
             return found
-        raise RuleError(f"{place}: must be a whole number, is {value!r}")
+        raise RuleError(f"{place}: must be a whole number, but is {value!r}")
     if (kind == "bool") != isinstance(value, bool) or not isinstance(value, bool | str):
-        raise RuleError(f"{place}: must be {'true or false' if kind == 'bool' else 'text'}, is {value!r}")
+        raise RuleError(f"{place}: must be {'true or false' if kind == 'bool' else 'text'}, but is {value!r}")
     return value
