@@ -144,7 +144,7 @@ def _map_type(place: str, entry: DescriptorProto, documents: bool) -> str:
     key, value = entry.field
     known = _MAPS.get(value.type) if value.type_name in ("", _ANY_VALUE) else None
     if key.type != FieldDescriptorProto.TYPE_STRING or known is None or (known != "map" and not documents):
-        raise SchemaError(f"{place} is a map of other than text to text; the store supports no other map")
+        raise SchemaError(f"{place} is a map, but not of text to text; the store supports no other map")
     return known
 
 

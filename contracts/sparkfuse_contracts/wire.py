@@ -45,7 +45,7 @@ def from_json(message_class: type[MessageType], content: bytes) -> MessageType:
 def _object(content: bytes) -> dict[str, Any]:
     decoded = json.loads(content)
     if not isinstance(decoded, dict):  # json_format accepts an empty list as an empty message
-        raise json_format.ParseError("it is not an object")
+        raise json_format.ParseError("the value is not an object")
     return decoded
 
 

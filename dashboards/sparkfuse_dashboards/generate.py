@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     found = differences(generated())
     for name in found:
-        print(f"{name} is not what `make generate` makes", file=sys.stderr)
+        print(f"{name} is out of date; run `make generate`", file=sys.stderr)
     return 1 if found else 0
 
 

@@ -121,7 +121,7 @@ def _inhibits(file: str, value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise RuleError(f"{place}: must list the rules that are inhibited while this one fires, is {value!r}")
+        raise RuleError(f"{place}: must list the rules that are inhibited while this one fires, but is {value!r}")
     return tuple(strict_yaml.text(place, each) for each in value)
 
 
@@ -137,7 +137,7 @@ def _check_inhibitions(rules: Mapping[str, Rule]) -> None:
 
 def _absence(file: str, value: object) -> bool:
     if value not in (None, "presence", "absence"):
-        raise RuleError(f"{file}: evidence: must be presence or absence, is {value!r}")
+        raise RuleError(f"{file}: evidence: must be presence or absence, but is {value!r}")
     return value == "absence"
 
 
@@ -301,7 +301,7 @@ def _given(place: str, kind: str, value: object) -> Value:
             return float(found)
         if isinstance(found, int):
             return found
-        raise RuleError(f"{place}: must be a whole number, is {value!r}")
+        raise RuleError(f"{place}: must be a whole number, but is {value!r}")
     if (kind == "bool") != isinstance(value, bool) or not isinstance(value, bool | str):
-        raise RuleError(f"{place}: must be {'true or false' if kind == 'bool' else 'text'}, is {value!r}")
+        raise RuleError(f"{place}: must be {'true or false' if kind == 'bool' else 'text'}, but is {value!r}")
     return value

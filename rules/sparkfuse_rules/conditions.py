@@ -26,7 +26,7 @@ def signal_conditions(rule: Rule) -> tuple[Condition, ...]:
 def _condition(rule: Rule, place: str, text: str) -> Condition:
     tree = parse_predicate(place, text, VIEWS["stage_live"], rule.params)
     if type(tree) not in _OPERATORS or not isinstance(tree.this, exp.Column):
-        raise RuleError(f"{place}: must compare one column with a number or :param, is {text!r}")
+        raise RuleError(f"{place}: must compare one column with a number or :param, but is {text!r}")
     if tree.this.name not in HOOK_COLUMNS:
         raise unknown_name(place, "column of the hook", tree.this.name, HOOK_COLUMNS)
     return Condition(tree.this.name, _OPERATORS[type(tree)], _threshold(rule, place, tree.args["expression"]))
@@ -37,4 +37,4 @@ def _threshold(rule: Rule, place: str, node: exp.Expr) -> float:
         return float(rule.params[node.name].value)
     if isinstance(node, exp.Literal) and not node.is_string:
         return float(node.name)
-    raise RuleError(f"{place}: the threshold must be a number or :param, is {node.sql()!r}")
+    raise RuleError(f"{place}: the threshold must be a number or :param, but is {node.sql()!r}")

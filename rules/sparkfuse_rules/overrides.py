@@ -77,7 +77,7 @@ def read_list(path: Path, section: str) -> Sequence[Any]:
     """Return one section of sparkfuse.yaml that is a list, empty if it is absent. Raises RuleError."""
     found = strict_yaml.mapping(str(path), strict_yaml.read_mapping(path), SECTIONS).get(section) or []
     if not isinstance(found, list):
-        raise RuleError(f"{path}: {section}: must be a list, is {found!r}")
+        raise RuleError(f"{path}: {section}: must be a list, but is {found!r}")
     return found
 
 
@@ -90,7 +90,7 @@ def _override(place: str, entry: object) -> Override:
     content = strict_yaml.mapping(place, entry, _KEYS)
     enabled = content.get("enabled", True)
     if not isinstance(enabled, bool):
-        raise RuleError(f"{place}.enabled: must be true or false, is {enabled!r}")
+        raise RuleError(f"{place}.enabled: must be true or false, but is {enabled!r}")
     params = strict_yaml.mapping(f"{place}.params", content.get("params") or {})
     severity = strict_yaml.mapping(f"{place}.severity", content.get("severity") or {}, SEVERITIES)
     fuse = strict_yaml.mapping(f"{place}.fuse", content.get("fuse") or {}, ("mode",))

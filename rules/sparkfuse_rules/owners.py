@@ -51,6 +51,6 @@ def _entries(place: str, content: Sequence[Any]) -> list[OwnerEntry]:
 def _entry(place: str, entry: object) -> OwnerEntry:
     content = strict_yaml.mapping(place, entry, _KEYS)
     if "job" not in content or not content.keys() & {"owner", "team"}:
-        raise RuleError(f"{place}: needs job, and owner or team or both, is {entry!r}")
+        raise RuleError(f"{place}: needs job, and owner or team or both, but is {entry!r}")
     texts = {key: strict_yaml.text(f"{place}.{key}", value) for key, value in content.items()}
     return OwnerEntry(texts["job"], texts.get("owner"), texts.get("team"))

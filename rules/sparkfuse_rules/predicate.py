@@ -104,7 +104,7 @@ class _Checker:
 
     def _column(self, node: exp.Expr) -> str:
         if node.args.get("table") is not None:
-            raise self._refused(f"{node.sql()} names a table; a rule may only name columns of its view")
+            raise self._refused(f"{node.sql()} names a table; a rule can only use columns of its view")
         if node.name not in self._columns:
             raise unknown_name(self._place, "column", node.name, self._columns)
         column = self._columns[node.name]

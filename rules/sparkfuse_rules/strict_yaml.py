@@ -45,7 +45,7 @@ def read_mapping(path: Path) -> Mapping[str, Any]:
 def mapping(place: str, value: object, keys: Collection[str] | None = None) -> Mapping[str, Any]:
     """Return ``value`` if it is a mapping whose keys are all in ``keys``. Raises RuleError otherwise."""
     if not isinstance(value, Mapping):
-        raise RuleError(f"{place}: must be a mapping of keys to values, is {value!r}")
+        raise RuleError(f"{place}: must be a mapping of keys to values, but is {value!r}")
     for key in value:
         if keys is not None and key not in keys:
             raise unknown_name(place, "key", key, keys)
@@ -55,7 +55,7 @@ def mapping(place: str, value: object, keys: Collection[str] | None = None) -> M
 def text(place: str, value: object) -> str:
     """Return ``value`` if it is non-empty text, without surrounding space. Raises RuleError otherwise."""
     if not isinstance(value, str) or not value.strip():
-        raise RuleError(f"{place}: must be text, is {value!r}")
+        raise RuleError(f"{place}: must be text, but is {value!r}")
     return value.strip()
 
 
@@ -66,7 +66,7 @@ def number(place: str, value: object) -> int | float:
     except ValueError:
         read = None
     if isinstance(read, bool) or not isinstance(read, int | float) or not math.isfinite(read):
-        raise RuleError(f"{place}: must be a number, is {value!r}")
+        raise RuleError(f"{place}: must be a number, but is {value!r}")
     return int(read) if isinstance(read, float) and read.is_integer() and abs(read) < 2**63 else read
 
 
@@ -74,5 +74,5 @@ def duration_ms(place: str, value: object) -> int:
     """Return the milliseconds of a duration such as 0s, 90s, 10m or 1h. Raises RuleError."""
     found = _DURATION.fullmatch(str(value).strip())
     if not found:
-        raise RuleError(f"{place}: must be a duration like 0s, 90s, 10m or 1h, is {value!r}")
+        raise RuleError(f"{place}: must be a duration like 0s, 90s, 10m or 1h, but is {value!r}")
     return int(found[1]) * _UNIT_MS[found[2]]

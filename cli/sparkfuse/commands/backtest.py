@@ -116,5 +116,5 @@ def _cells(name: str, result: JobResult) -> tuple[Any, ...]:
 def _duration_ms(text: str) -> int:
     found = _SINCE.fullmatch(text.strip())
     if not found:
-        raise StartError(f"--since must be a duration such as 12h, 30d or 8w, is {text!r}", USAGE)
+        raise StartError(f"--since must be a duration such as 12h, 30d or 8w, but is {text!r}", USAGE)
     return int(found[1]) * _UNIT_MS[found[2]]

@@ -33,7 +33,7 @@ Key = Annotated[
     typer.Option("--key", help="Private key that signs the signal (default: that of the stack in --home)."),
 ]
 Started = Annotated[
-    int | None, typer.Option("--started-ms", help="When the application started, if no store is available.")
+    int | None, typer.Option("--started-ms", help="Start time of the application, if no store is available.")
 ]
 Attempt = Annotated[int, typer.Option("--attempt", min=0, help="Attempt, with --started-ms.")]
 Cluster = Annotated[str, typer.Option("--cluster", help="Cluster, with --started-ms.")]

@@ -160,7 +160,7 @@ def findings(
     from sparkfuse_native_analytics import queries
 
     if state not in STATES:
-        raise StartError(f"--state must be firing or resolved, is {state!r}", USAGE)
+        raise StartError(f"--state must be firing or resolved, but is {state!r}", USAGE)
     found = ask(
         home,
         lambda client: queries.findings(client, limit, state=state or None, job_key=job or None, app_id=app or None),

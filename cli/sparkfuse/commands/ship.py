@@ -37,10 +37,10 @@ Home = Annotated[Path, typer.Option("--home", envvar="SPARKFUSE_HOME", help="Fol
 Cluster = Annotated[str, typer.Option("--cluster", envvar="SPARKFUSE_CLUSTER", help="Cluster that produced the logs.")]
 Tenant = Annotated[str, typer.Option("--tenant", envvar="SPARKFUSE_TENANT", help="Tenant or team that owns the data.")]
 Name = Annotated[str, typer.Option("--name", help="Unique name of this shipper, the same after a restart.")]
-Once = Annotated[bool, typer.Option("--once", help="Stop after everything present was sent.")]
+Once = Annotated[bool, typer.Option("--once", help="Stop after all events that are in the logs now were sent.")]
 Look = Annotated[float, typer.Option("--look", min=0.05, help="Seconds between two scans of the folders.")]
 Ended = Annotated[
-    float, typer.Option("--ended-within", min=0.0, help="Send ended logs up to this age in seconds as live facts.")
+    float, typer.Option("--ended-within", min=0.0, help="Send a log as live facts if it ended at most this many seconds ago.")
 ]
 Abandoned = Annotated[
     float,

@@ -152,7 +152,7 @@ class Broker:
                 if until is not None and time.monotonic() > until:
                     raise
                 if not is_logged:
-                    _log.warning("Kafka does not answer (%s: %s); waiting until it does", step, error.args[0].str())
+                    _log.warning("Kafka does not answer (%s: %s); waiting for an answer", step, error.args[0].str())
                     is_logged = True
                 if self._stop.wait(wait):
                     raise StoppedError from error

@@ -111,7 +111,7 @@ def _budget(place: str, value: object) -> Budget:
 def _count(place: str, value: object) -> int:
     found = strict_yaml.number(place, value)
     if not isinstance(found, int) or found < 0:
-        raise RuleError(f"{place}: must be a whole number, 0 or more, is {value!r}")
+        raise RuleError(f"{place}: must be a whole number, 0 or more, but is {value!r}")
     return found
 
 
@@ -120,7 +120,7 @@ def _big_picture(place: str, value: object) -> BigPicture:
     default = BigPicture()
     share = float(strict_yaml.number(f"{place}.share", content.get("share", default.share)))
     if not 0 < share <= 1:
-        raise RuleError(f"{place}.share: must be above 0 and at most 1, is {share!r}")
+        raise RuleError(f"{place}.share: must be above 0 and at most 1, but is {share!r}")
     return BigPicture(share, _count(f"{place}.applications", content.get("applications", default.applications)))
 
 
@@ -144,9 +144,9 @@ def _until(place: str, value: object) -> int:
         try:
             value = datetime.fromisoformat(value)
         except ValueError as error:
-            raise RuleError(f"{place}: must be a date or time like 2026-11-30T06:00Z, is {value!r}") from error
+            raise RuleError(f"{place}: must be a date or time like 2026-11-30T06:00Z, but is {value!r}") from error
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime.combine(value, time.max)
     if not isinstance(value, datetime):
-        raise RuleError(f"{place}: must be a date or time like 2026-11-30T06:00Z, is {value!r}")
+        raise RuleError(f"{place}: must be a date or time like 2026-11-30T06:00Z, but is {value!r}")
     return int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp() * 1000)

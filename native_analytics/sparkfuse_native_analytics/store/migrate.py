@@ -91,7 +91,7 @@ def _run(client: Client, wanted: tuple[Migration, ...]) -> list[str]:
     for migration in wanted:
         known = applied_before.get(migration.name)
         if known not in (None, migration.sha256):
-            raise MigrationError(f"{migration.name} was applied and has changed since: add a new file instead")
+            raise MigrationError(f"{migration.name} was changed after it was applied: add a new file instead")
         if known is None:
             for statement in migration.statements(database):
                 _command(client, statement, migration.name)
@@ -153,8 +153,8 @@ def _name(path: Path, server: bool) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Migrate the ClickHouse at SPARKFUSE_CLICKHOUSE_URL; exit code 2 for invalid settings, 3 if it fails."""
-    parser = argparse.ArgumentParser(prog="sparkfuse-migrate", description="Bring the store to this version's tables.")
-    parser.add_argument("--server", action="store_true", help="make roles, profile and quota, as an administrator")
+    parser = argparse.ArgumentParser(prog="sparkfuse-migrate", description="Create and change the tables of the store for this version.")
+    parser.add_argument("--server", action="store_true", help="create roles, profile and quota; needs an administrator")
     options = parser.parse_args(arguments)
     try:
         done = migrate(connect(), server=options.server)

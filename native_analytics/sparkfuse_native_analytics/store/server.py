@@ -117,10 +117,10 @@ def is_loopback(host: str) -> bool:
 def main(arguments: list[str] | None = None) -> int:
     """Serve until SIGTERM or SIGINT; exit code 0 then, 2 for invalid arguments, 3 if path or port is in use."""
     parser = argparse.ArgumentParser(prog="sparkfuse-store", description="Serve the embedded ClickHouse engine.")
-    parser.add_argument("--path", type=Path, required=True, help="folder that the engine owns")
-    parser.add_argument("--port", type=int, required=True, help="port to listen on; 0 takes a free one")
+    parser.add_argument("--path", type=Path, required=True, help="folder of the engine's data")
+    parser.add_argument("--port", type=int, required=True, help="port to listen on; 0 selects a free port")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
-    parser.add_argument("--allow-remote", action="store_true", help="allow an address that other machines can reach")
+    parser.add_argument("--allow-remote", action="store_true", help="allow to listen on an address that other machines can reach")
     options = parser.parse_args(arguments)
     if not is_loopback(options.host) and not options.allow_remote:
         return _fail(f"--host {options.host} can be reached by other machines, and the store has no users; "

@@ -27,7 +27,7 @@ def main():
         print(f"the session is usable: {spark.range(10).count()} rows")
         spark.stop()
         return
-    sys.exit("the sort ended by itself: the fuse did not act")
+    sys.exit("the sort ended by itself; the fuse did not stop it")
 
 
 if __name__ == "__main__":
