@@ -61,7 +61,7 @@ class AuditLogView:
 
 @dataclass(frozen=True)
 class RuleReport:
-    """What is known of one policy: runs by score of their probes, and acts by outcome."""
+    """The record of one policy: runs by score of their probes, and acts by outcome."""
 
     rule: str
     policy_hash: str
