@@ -30,9 +30,13 @@ class Secured:
 
     kafka: SecuredKafka
 
+    def file(self, role: str, listener: str) -> Path:
+        """Return the file with the login of a role: ``sasl`` is a password, ``tls`` a client certificate."""
+        return self.kafka.file(role, password_of(role)) if listener == "sasl" else self.kafka.tls_file(role)
+
     def settings(self, role: str, listener: str) -> Settings:
-        file = self.kafka.file(role, password_of(role)) if listener == "sasl" else self.kafka.tls_file(role)
-        return self.kafka.settings(file, PREFIX)
+        """Return the settings of a process with this login."""
+        return self.kafka.settings(self.file(role, listener), PREFIX)
 
 
 def password_of(role: str) -> str:

@@ -1,0 +1,138 @@
+"""The real processes work on a broker with an authorizer, each with nothing but the permissions of its role."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from sparkfuse.stack.process import Process, Service
+from sparkfuse_contracts.generated.fact_pb2 import Fact
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.generated.names_pb2 import DisplayName
+from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.topics import topic_name, topics
+from tests.integration.cli.conftest import PREFIX, Secured
+from tests.integration.collectors.spark_runs import SparkRun
+from tests.waiting import wait_for
+
+JOB = Path(__file__).parents[1] / "collectors/jobs/small_job.py"
+SECONDS = 240
+Start = Callable[[str, str, str], Process]
+pytestmark = pytest.mark.timeout(900)
+
+
+class Records:
+    """Reads what arrives in a topic from now on, with the permissions of the role reader."""
+
+    def __init__(self, secured: Secured, topic: str) -> None:
+        name = topic_name(topic, PREFIX)
+        own = {"group.id": f"{PREFIX}.reader", "enable.auto.commit": False}
+        self._consumer = Consumer(client_configuration(secured.settings("reader", "sasl"), own))
+        places = [TopicPartition(name, number) for number in range(topics()[topic].partitions)]
+        for place in places:
+            place.offset = self._consumer.get_watermark_offsets(place, 30)[1]
+        self._consumer.assign(places)
+
+    def read(self) -> list[bytes]:
+        """Return the values that have arrived since the last call."""
+        arrived = self._consumer.consume(10_000, 0.5)
+        return [message.value() for message in arrived if message.error() is None]
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+@contextmanager
+def records(secured: Secured, topic: str) -> Iterator[Records]:
+    found = Records(secured, topic)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@pytest.fixture
+def start(secured: Secured, tmp_path: Path) -> Iterator[Start]:
+    """Return a function that starts the process of a role with its login, and waits for a text in its log."""
+    with ExitStack() as running:
+
+        def start_process(role: str, listener: str, text: str) -> Process:
+            modules = {"sender": "sparkfuse_alertmanager.sender"}
+            command = [sys.executable, "-m", modules.get(role, f"sparkfuse_stream_jobs.{role}")]
+            environment = {
+                **os.environ,
+                **secured.kafka.environment(secured.file(role, listener), PREFIX),
+                "SPARKFUSE_HOME": str(tmp_path / role),
+            }
+            process = Process(Service(role, command, environment, stop_seconds=30), tmp_path / f"{role}.log")
+            running.callback(process.stop)
+            wait_for(
+                lambda: text in process.last_lines(1000) or process.exit_code() is not None, SECONDS, f"{role}: {text}"
+            )
+            assert process.exit_code() is None, process.last_lines(30)
+            return process
+
+        yield start_process
+
+
+def test_sender_joins_its_group(secured: Secured, start: Start) -> None:
+    """The sender consumes findings and skips an invalid one, which becomes a dead letter."""
+    producer = Producer(client_configuration(secured.settings("detect", "sasl"), {}))
+    producer.produce(topic_name("findings", PREFIX), b"no finding")
+    assert producer.flush(30) == 0
+    with records(secured, "dead-letters") as letters:
+        sender = start("sender", "tls", "sending the findings of acl.findings")
+        wait_for(lambda: any(b'"sender"' in each for each in letters.read()), SECONDS, "the dead letter")
+
+        assert sender.exit_code() is None
+
+
+def test_pipeline_works_with_the_permissions_of_its_roles(secured: Secured, start: Start, tmp_path: Path) -> None:
+    """Facts of a real job become rows of the live views and names of stages.
+
+    The plugin and the detect job log in with a password, the windows job with a client certificate.
+    """
+    with records(secured, "facts") as facts, records(secured, "live") as live, records(secured, "names") as names:
+        windows, detect = start("windows", "tls", "windows is running"), start("detect", "sasl", "detect is running")
+        run = _spark_run(secured, "sasl", tmp_path)
+        try:
+            assert run.ended() == 0, run.text()
+        finally:
+            run.stop()
+        app_id = wait_for(lambda: _plugin_application(facts), SECONDS, "facts of the plugin")
+        wait_for(lambda: any(LiveRow.FromString(each).app_id == app_id for each in live.read()), SECONDS, "a live row")
+        wait_for(lambda: any(DisplayName.FromString(each).app_id == app_id for each in names.read()), SECONDS, "a name")
+
+        assert (windows.exit_code(), detect.exit_code()) == (None, None)
+
+
+def test_plugin_logs_in_with_a_client_certificate(secured: Secured, tmp_path: Path) -> None:
+    """The file that Python clients use works for the client inside the plugin's jar."""
+    with records(secured, "facts") as facts:
+        run = _spark_run(secured, "tls", tmp_path)
+        try:
+            assert run.ended() == 0, run.text()
+        finally:
+            run.stop()
+
+        assert wait_for(lambda: _plugin_application(facts), SECONDS, "facts of the plugin")
+
+
+def _spark_run(secured: Secured, listener: str, folder: Path) -> SparkRun:
+    settings = {
+        "spark.sparkfuse.kafka.configFile": str(secured.file("job", listener)),
+        "spark.sparkfuse.topic.prefix": PREFIX,
+    }
+    return SparkRun("spark4", JOB, settings, folder / "job.log")
+
+
+def _plugin_application(facts: Records) -> str:
+    """Return the application of the newest fact that a plugin sent, or an empty text."""
+    found = [Fact.FromString(each) for each in facts.read()]
+    return next((fact.app_id for fact in reversed(found) if fact.WhichOneof("kind") == "application_started"), "")
