@@ -117,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SEVERITY",
         choices=(*SEVERITIES, NEVER),
         default="warning",
-        help=f"lowest severity for which the exit code is {FOUND}: {', '.join(SEVERITIES)} or {NEVER} (default: warning)",
+        help=f"lowest severity that gives exit code {FOUND}: {', '.join(SEVERITIES)} or {NEVER} (default: warning)",
     )
     return parser
 

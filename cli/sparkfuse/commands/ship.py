@@ -40,7 +40,8 @@ Name = Annotated[str, typer.Option("--name", help="Unique name of this shipper, 
 Once = Annotated[bool, typer.Option("--once", help="Stop after all events that are in the logs now were sent.")]
 Look = Annotated[float, typer.Option("--look", min=0.05, help="Seconds between two scans of the folders.")]
 Ended = Annotated[
-    float, typer.Option("--ended-within", min=0.0, help="Send a log as live facts if it ended at most this many seconds ago.")
+    float,
+    typer.Option("--ended-within", min=0.0, help="Send a log as live facts if it ended within these seconds."),
 ]
 Abandoned = Annotated[
     float,

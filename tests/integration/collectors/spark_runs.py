@@ -121,10 +121,16 @@ def create_topics(bootstrap: str, prefix: str) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
     # As required: with the broker's timestamps, records of a driver with a wrong clock are not refused.
     stamped = {"message.timestamp.type": "LogAppendTime"}
-    topics = [NewTopic(f"{prefix}.{name}", 2, 1, config=stamped) for name in ("facts", "signals", "actions")]
+    partitions = {f"{prefix}.{name}": 2 for name in ("facts", "signals", "receipts")} | {f"{prefix}.controls": 1}
+    topics = [NewTopic(name, number, 1, config=stamped) for name, number in partitions.items()]
     for name, created in admin.create_topics(topics).items():
         created.result(60)
-        wait_for(lambda name=name: len(admin.list_topics(name, 30).topics[name].partitions) == 2, 60, name)
+        number = partitions[name]
+        wait_for(lambda name=name, number=number: _partitions(admin, name) == number, 60, name)
+
+
+def _partitions(admin: AdminClient, name: str) -> int:
+    return len(admin.list_topics(name, 30).topics[name].partitions)
 
 
 class TopicReader:

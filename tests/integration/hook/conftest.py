@@ -19,60 +19,103 @@ from tests.kafka import in_order
 from tests.waiting import wait_for
 
 
-class Signer:
-    """Signs signals as contracts/messages/signal.proto describes."""
+LAST_DAY = "2099-12-31"
+RULE = "stage_runaway_spill"
+# A policy that a small job satisfies, with all actions.
+POLICY = json.dumps(
+    {
+        "rule": RULE,
+        "view": "stage_live",
+        "actions": ["warn", "kill_task", "cancel_query", "cancel_stage", "cancel_jobs", "stop_application"],
+        "conditions": [{"column": "running_disk_spilled_bytes", "operator": ">=", "threshold": 1000.0}],
+        "after_ms": 0,
+        "max_counter_age_ms": 30_000,
+        "requires_approval": False,
+        "shared_driver": False,
+    }
+)
+# The same with a condition that no job satisfies.
+STRICT_POLICY = POLICY.replace("1000.0", "1e15")
 
-    def __init__(self) -> None:
+
+def policy_hash(line: str) -> str:
+    return hashlib.sha256(line.encode()).hexdigest()
+
+
+class Signer:
+    """Signs messages of one purpose as contracts/messages/signed_message.proto describes."""
+
+    def __init__(self, purpose: str = "act") -> None:
         self._key = generate_private_key(SECP256R1())
-        self._public = self._key.public_key()
+        self._public, self.purpose = self._key.public_key(), purpose
         der = self._public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
         self.key_id = hashlib.sha256(der).hexdigest()[:16]
-        self.inline = base64.b64encode(der).decode()
+        self.inline = f"{purpose}:{LAST_DAY}:{base64.b64encode(der).decode()}"
 
-    def write_public_key(self, path: Path) -> Path:
+    def write_public_key(self, path: Path) -> str:
+        """Write the key as PEM and return its entry of the setting."""
         path.write_bytes(self._public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
-        return path
+        return f"{self.purpose}:{LAST_DAY}:{path}"
 
-    def envelope(self, payload: str, key_id: str = "") -> str:
-        signature = self._key.sign(payload.encode(), ECDSA(SHA256()))
+    def envelope(self, payload: str, key_id: str = "", topic: str = "signals") -> str:
+        signed = f"{self.purpose}\n{topic}\n{payload}".encode()
+        signature = self._key.sign(signed, ECDSA(SHA256()))
         return json.dumps(
             {
                 "payload": payload,
                 "signature": base64.b64encode(signature).decode(),
                 "key_id": key_id or self.key_id,
+                "purpose": self.purpose,
             }
         )
 
 
 class Fuse:
-    """Sends signals to one application and waits for its receipts."""
+    """Sends signals and controls, and waits for receipts."""
 
     def __init__(self, bootstrap: str, prefix: str) -> None:
         # Java's partitioner, because the hook reads only the partition of its application id.
         self._producer = in_order(bootstrap)
-        self._actions = TopicReader(bootstrap, f"{prefix}.actions")
-        self._topic = f"{prefix}.signals"
+        self._receipts = TopicReader(bootstrap, f"{prefix}.receipts")
+        self._prefix = prefix
 
     def send(self, app_id: str, envelope: str) -> None:
-        self._producer.produce(self._topic, key=app_id, value=envelope)
-        assert self._producer.flush(20) == 0
+        self._put("signals", app_id, envelope)
+
+    def control(self, signer: Signer, **fields: object) -> None:
+        """Give an order of an operator."""
+        now = int(time.time() * 1000)
+        content = {"actor": "test", "reason": "test", "issued_ms": now, "until_ms": now + 3_600_000, **fields}
+        self._put("controls", str(fields["control_id"]), signer.envelope(json.dumps(content), topic="controls"))
+
+    def receipts(self, signal_id: str) -> list[dict]:
+        """Return the receipts of a signal that have arrived, in order."""
+        found = [json.loads(value) for value in self._receipts.read()]
+        return [each for each in found if each.get("signal_id") == signal_id]
 
     def receipt(self, signal_id: str) -> dict:
         """Wait for the final receipt of a signal and return it."""
 
         def find() -> dict | None:
-            actions = [json.loads(value) for value in self._actions.read()]
-            ends = [a for a in actions if a.get("signal_id") == signal_id and a["outcome"] != "received"]
-            return ends[0] if ends else None
+            steps = [each for each in self.receipts(signal_id) if each["outcome"] not in ("received", "requested")]
+            return steps[0] if steps else None
 
         return wait_for(find, 180, f"the receipt of {signal_id}")
 
+    def unverified(self) -> int:
+        """Return how many records the hook has reported as not verified."""
+        return sum(json.loads(value).get("unverified_records", 0) for value in self._receipts.read())
+
     def close(self) -> None:
-        self._actions.close()
+        self._receipts.close()
+
+    def _put(self, topic: str, key: str, value: str) -> None:
+        self._producer.produce(f"{self._prefix}.{topic}", key=key, value=value)
+        assert self._producer.flush(20) == 0
 
 
 def signal(app_id: str, start_ms: int, signal_id: str, generation: int, /, **changes: object) -> str:
-    """Return the payload of a valid signal with changes."""
+    """Return the payload of a valid signal with changes; a change to None removes the field."""
     now = int(time.time() * 1000)
     content = {
         "signal_id": signal_id,
@@ -80,22 +123,22 @@ def signal(app_id: str, start_ms: int, signal_id: str, generation: int, /, **cha
         "app_id": app_id,
         "app_attempt": 0,
         "app_start_ms": start_ms,
+        "epoch": 1,
         "generation": generation,
-        "rule": "stage_runaway_spill",
+        "rule": RULE,
         "action": "cancel_stage",
+        "policy_hash": policy_hash(POLICY),
+        "job_key": "runaway",
         "stage_id": 0,
         "stage_attempt": 0,
-        "predicate": [
-            {"column": "disk_spilled_bytes", "operator": ">=", "threshold": 1_000.0},
-            {"column": "since_finish_ms", "operator": ">=", "threshold": 1.0},
-        ],
         "evidence": "3.1 GB spilled while no task ended for 40 s",
         "finding_id": "0123456789abcdef",
         "issued_ms": now,
         "expires_ms": now + 110_000,
         "override_hint": "raise budget_bytes of stage_runaway_spill in sparkfuse.yaml.",
+        **changes,
     }
-    return json.dumps(content | changes)
+    return json.dumps({name: value for name, value in content.items() if value is not None})
 
 
 @pytest.fixture

@@ -1,3 +1,5 @@
+"""Signals to a job on real Spark: only a valid and armed one stops work, and the owner reads why."""
+
 from __future__ import annotations
 
 import time
@@ -7,15 +9,18 @@ from pathlib import Path
 import pytest
 
 from tests.integration.collectors.spark_runs import Facts, SparkRun
-from tests.integration.hook.conftest import Fuse, Signer, signal
+from tests.integration.hook.conftest import POLICY, RULE, STRICT_POLICY, Fuse, Signer, policy_hash, signal
 from tests.waiting import wait_for
 
 JOB = Path(__file__).parent / "jobs" / "runaway_sort.py"
+VERSIONS = [pytest.param("spark35", marks=pytest.mark.long), "spark4"]
 
 
 @pytest.fixture
 def start_job(kafka_bootstrap: str, topics: str, tmp_path: Path) -> Iterator[Callable[[str, str], SparkRun]]:
     runs: list[SparkRun] = []
+    policies = tmp_path / "policies.jsonl"
+    policies.write_text(f"{POLICY}\n{STRICT_POLICY}\n")
 
     def start(version: str, keys: str) -> SparkRun:
         settings = {
@@ -23,6 +28,7 @@ def start_job(kafka_bootstrap: str, topics: str, tmp_path: Path) -> Iterator[Cal
             "spark.sparkfuse.topic.prefix": topics,
             "spark.sparkfuse.fuse": "act",
             "spark.sparkfuse.fuse.publicKeys": keys,
+            "spark.sparkfuse.fuse.policies": str(policies),
             # A sorter spills after this many rows, even if memory is free.
             "spark.shuffle.spill.numElementsForceSpillThreshold": "20000",
         }
@@ -45,11 +51,12 @@ def spilling_stage(facts: Facts, after: int = -1) -> int:
 
 
 @pytest.mark.timeout(1_200)
-@pytest.mark.parametrize("version", [pytest.param("spark35", marks=pytest.mark.long), "spark4"])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_only_valid_signal_stops_job_with_reason(start_job, fuse, facts, tmp_path, version):
     """An invalid signal is refused with a receipt; a valid one stops the stage and shows its reason."""
-    signer, unknown, rotated = Signer(), Signer(), Signer()
-    job = start_job(version, f"{signer.write_public_key(tmp_path / 'public.pem')},{rotated.inline}")
+    signer, unknown, rotated, operator = Signer(), Signer(), Signer(), Signer("approve")
+    keys = [signer.write_public_key(tmp_path / "public.pem"), rotated.inline, operator.inline]
+    job = start_job(version, ",".join(keys))
     app_id, start = job.wait_for_line("APPLICATION").split()
     stage = spilling_stage(facts)
 
@@ -57,70 +64,110 @@ def test_only_valid_signal_stops_job_with_reason(start_job, fuse, facts, tmp_pat
         return signal(app_id, int(start), signal_id, generation, **({"stage_id": stage} | changes))
 
     _check_refusals(fuse, app_id, order, signer, unknown, rotated)
-    fuse.send(app_id, signer.envelope(order("right", 7)))
+    _check_orders(fuse, app_id, order, signer, operator)
+    fuse.send(app_id, signer.envelope(order("right", 40)))
     blown = job.wait_for_line("BLOWN_first")
 
     assert "at 'first sort'" in blown
-    assert "Rule: stage_runaway_spill." in blown
+    assert f"Rule: {RULE}." in blown
     assert "Evidence: 3.1 GB spilled while no task ended for 40 s." in blown
     assert "To override: raise budget_bytes of stage_runaway_spill in sparkfuse.yaml." in blown
     assert job.wait_for_line("CAUSE_first") == "Py4JJavaError"
     assert job.wait_for_line("USABLE_first") == "10 False"
     assert job.wait_for_line("RESET_first") == "True"
     receipt = fuse.receipt("right")
-    assert receipt["outcome"] == "acted"
-    assert receipt["killed_tasks"] == 2
-    assert int(receipt["observed"]["disk_spilled_bytes"]) > 1_000
-    assert (receipt["actor"], receipt["mode"], receipt["app_id"]) == ("hook", "act", app_id)
+    assert [each["outcome"] for each in fuse.receipts("right")] == ["received", "requested", "ended"]
+    assert (receipt["outcome"], receipt["freed_tasks"]) == ("ended", 2)
+    assert int(receipt["observed"]["running_disk_spilled_bytes"]) > 1_000
+    assert (receipt["mode"], receipt["app_id"]) == ("act", app_id)
 
     again = spilling_stage(facts, after=stage)
-    fuse.send(app_id, rotated.envelope(order("replayed", 7, stage_id=again)))
+    fuse.send(app_id, rotated.envelope(order("replayed", 40, stage_id=again)))
     assert "not newer" in fuse.receipt("replayed")["reason"]
-    fuse.send(app_id, rotated.envelope(order("jobs", 8, stage_id=again, action="cancel_jobs")))
+    fuse.send(app_id, signer.envelope(order("unarmed", 41, stage_id=again, action="cancel_jobs")))
+    assert fuse.receipt("unarmed")["gate"] == "armed"
+    fuse.control(operator, control_id="arm-2", kind="arm", rule=RULE, action="cancel_jobs")
+    fuse.send(app_id, rotated.envelope(order("jobs", 42, stage_id=again, action="cancel_jobs")))
     assert "at 'second sort'" in job.wait_for_line("BLOWN_second")
     assert job.wait_for_line("USABLE_second") == "10 False"
     assert job.wait_for_line("PYARROW") >= "26" if version == "spark4" else True
     assert job.ended() == 0
 
 
+@pytest.mark.timeout(1_200)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_query_is_cancelled_and_application_is_stopped(start_job, fuse, facts, version):
+    """cancel_query ends the jobs of one query; stop_application ends the driver with the exit code of the signal."""
+    signer, operator = Signer(), Signer("approve")
+    job = start_job(version, f"{signer.inline},{operator.inline}")
+    app_id, start = job.wait_for_line("APPLICATION").split()
+    stage = spilling_stage(facts)
+    query = next(each.sql_execution_id for each in facts.of("job_started") if stage in each.stage_ids)
+    for action in ("cancel_query", "stop_application"):
+        fuse.control(operator, control_id=f"arm-{action}", kind="arm", rule=RULE, action=action)
+
+    wrong = signal(app_id, int(start), "other query", 1, stage_id=stage, action="cancel_query", query_id=query + 100)
+    fuse.send(app_id, signer.envelope(wrong))
+    assert "does not run" in fuse.receipt("other query")["reason"]
+    right = signal(app_id, int(start), "query", 2, stage_id=stage, action="cancel_query", query_id=query)
+    fuse.send(app_id, signer.envelope(right))
+    assert "at 'first sort'" in job.wait_for_line("BLOWN_first")
+    assert fuse.receipt("query")["outcome"] == "ended"
+
+    again = spilling_stage(facts, after=stage)
+    stop = signal(app_id, int(start), "stop", 3, stage_id=again, action="stop_application", exit_code=75)
+    fuse.send(app_id, signer.envelope(stop))
+    wait_for(lambda: any(each["outcome"] == "requested" for each in fuse.receipts("stop")), 60, "the request")
+    assert "at 'second sort'" in job.wait_for_line("BLOWN_second")
+    job.ended()
+
+
+def _check_orders(fuse: Fuse, app_id: str, order: Callable[..., str], signer: Signer, operator: Signer) -> None:
+    """Nothing is stopped without an arming, or while a hold is in force; a probe stops nothing at all."""
+    fuse.send(app_id, signer.envelope(order("unarmed-first", 20)))
+    assert fuse.receipt("unarmed-first")["gate"] == "armed"
+    fuse.control(operator, control_id="arm-1", kind="arm", rule=RULE, job="run*", action="cancel_stage")
+    fuse.control(operator, control_id="hold-1", kind="hold", app="*")
+    fuse.send(app_id, signer.envelope(order("held", 21)))
+    assert (fuse.receipt("held")["outcome"], fuse.receipt("held")["gate"]) == ("held", "hold")
+    fuse.control(operator, control_id="hold-1", kind="hold", app="*", released=True)
+    fuse.send(app_id, signer.envelope(order("probe", 22, probe=True)))
+    assert fuse.receipt("probe")["outcome"] == "would_act"
+    fuse.send(app_id, signer.envelope(order("lower-epoch", 23, epoch=0)))
+    assert "older than the current one" in fuse.receipt("lower-epoch")["reason"]
+
+
 def _check_refusals(
     fuse: Fuse, app_id: str, order: Callable[..., str], signer: Signer, unknown: Signer, rotated: Signer
 ):
-    """Send invalid signals and check that each is refused with a receipt."""
+    """Send invalid signals and check that each is refused with a receipt, or counted if it is not signed."""
     now = int(time.time() * 1000)
-    high = [{"column": "disk_spilled_bytes", "operator": ">=", "threshold": 1e15}]
-    uncounted = [{"column": "lost_share", "operator": ">", "threshold": 0.5}]
     wrong = {
-        "forged": (unknown.envelope(order("forged", 50), key_id=signer.key_id), "refused", "signature"),
-        "unknown-key": (unknown.envelope(order("unknown-key", 50)), "refused", "no public key"),
-        "other-application": (
-            signer.envelope(order("other-application", 50, app_id="app-x")),
-            "refused",
-            "another app",
+        "other-application": (order("other-application", 9, app_id="app-x"), "refused", "another app"),
+        "other-attempt": (order("other-attempt", 9, app_attempt=3), "refused", "another attempt"),
+        "other-run": (order("other-run", 9, app_start_ms=1), "refused", "another run"),
+        "expired": (order("expired", 9, issued_ms=now, expires_ms=now + 1), "expired", "ago"),
+        "long-lived": (order("long-lived", 9, expires_ms=now + 200_000), "refused", "120000 ms"),
+        "early": (order("early", 9, issued_ms=now + 110_000, expires_ms=now + 119_000), "refused", "clock differs"),
+        "late": (order("late", 9, issued_ms=now - 110_000, expires_ms=now + 9_000), "refused", "clock differs"),
+        "no-policy": (order("no-policy", 1, policy_hash="0" * 64), "refused", "policy"),
+        "not-true": (order("not-true", 2, policy_hash=policy_hash(STRICT_POLICY)), "refused", "armed"),
+        "gone-stage": (order("gone-stage", 4, stage_id=999, probe=True), "would_not_act", "is not running"),
+        "false-probe": (
+            order("false-probe", 5, probe=True, policy_hash=policy_hash(STRICT_POLICY)),
+            "would_not_act",
+            "running_disk_spilled_bytes is",
         ),
-        "other-attempt": (signer.envelope(order("other-attempt", 50, app_attempt=3)), "refused", "another attempt"),
-        "other-run": (signer.envelope(order("other-run", 50, app_start_ms=1)), "refused", "another run"),
-        "expired": (
-            signer.envelope(order("expired", 50, issued_ms=now - 90_000, expires_ms=now - 1)),
-            "expired",
-            "ago",
-        ),
-        "long-lived": (signer.envelope(order("long-lived", 50, expires_ms=now + 200_000)), "refused", "120000 ms"),
-        "early": (
-            signer.envelope(order("early", 50, issued_ms=now + 110_000, expires_ms=now + 119_000)),
-            "refused",
-            "in the future",
-        ),
-        "no-predicate": (signer.envelope(order("no-predicate", 1, predicate=[])), "refused", "requires a predicate"),
-        "not-true": (rotated.envelope(order("not-true", 2, predicate=high)), "disagrees", "disk_spilled_bytes is"),
-        "not-counted": (signer.envelope(order("not-counted", 3, predicate=uncounted)), "refused", "has no counter"),
-        "gone-stage": (signer.envelope(order("gone-stage", 4, stage_id=999)), "disagrees", "is not running"),
-        "replay": (signer.envelope(order("replay", 4)), "refused", "not newer"),
+        "replay": (order("replay", 4), "refused", "not newer"),
     }
-    for envelope, _outcome, _reason in wrong.values():
-        fuse.send(app_id, envelope)
-    fuse.send(app_id, "not JSON")
-    for signal_id, (_envelope, outcome, reason) in wrong.items():
+    unverified = [unknown.envelope(order("forged", 50), key_id=signer.key_id), unknown.envelope(order("x", 50)), "{"]
+    for content in unverified:
+        fuse.send(app_id, content)
+    for number, (payload, _outcome, _reason) in enumerate(wrong.values()):
+        fuse.send(app_id, (signer, rotated)[number % 2].envelope(payload))
+    for signal_id, (_payload, outcome, reason) in wrong.items():
         receipt = fuse.receipt(signal_id)
         assert (signal_id, receipt["outcome"]) == (signal_id, outcome)
-        assert reason in receipt["reason"]
+        assert reason in receipt["reason"] + receipt.get("gate", "")
+    assert fuse.receipts("forged") == []
+    assert fuse.unverified() >= 1

@@ -15,7 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkfuse_contracts.descriptors import descriptor_set
-from sparkfuse_contracts.generated import audit_record_pb2, baseline_pb2, dead_letter_pb2, fact_pb2, finding_pb2, live_pb2
+from sparkfuse_contracts.generated import (
+    audit_record_pb2,
+    baseline_pb2,
+    dead_letter_pb2,
+    fact_pb2,
+    finding_pb2,
+    live_pb2,
+)
 from sparkfuse_kernel import Decoder, decode
 
 CLASSES: dict[str, type[Message]] = {
