@@ -60,6 +60,7 @@ def _run(
     # Imported late, so that an invalid setting is reported without loading the engine and the clients.
     from prometheus_client import start_http_server
 
+    from sparkfuse_contracts.kafka_access import KafkaUnavailableError, require_access
     from sparkfuse_native_analytics.fuse_controller.controller import FuseController
     from sparkfuse_native_analytics.fuse_controller.controller_metrics import ControllerMetrics
     from sparkfuse_native_analytics.fuse_controller.environment import FencedError
@@ -67,6 +68,10 @@ def _run(
     from sparkfuse_native_analytics.fuse_controller.service import FuseControllerService
     from sparkfuse_native_analytics.fuse_controller.view import LiveView
 
+    try:
+        require_access(settings, "fuse-controller")
+    except KafkaUnavailableError as error:
+        return _fail(str(error), UNAVAILABLE)
     fresh_ms = max(FRESH_AT_LEAST_MS, FRESH_WINDOWS * settings.window_ms)
     view = LiveView(policy_file.policy.watched(), fresh_ms)
     controller = FuseController(policy_file.policy, view, trusted, key, settings.dashboard_url)

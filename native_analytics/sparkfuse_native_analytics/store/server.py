@@ -120,9 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--path", type=Path, required=True, help="folder of the engine's data")
     parser.add_argument("--port", type=int, required=True, help="port to listen on; 0 selects a free port")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
-    parser.add_argument(
-        "--allow-remote", action="store_true", help="allow addresses that other machines can reach"
-    )
+    parser.add_argument("--allow-remote", action="store_true", help="allow addresses that other machines can reach")
     options = parser.parse_args(arguments)
     if not is_loopback(options.host) and not options.allow_remote:
         return _fail(f"--host {options.host} can be reached by other machines, and the store has no users; "
