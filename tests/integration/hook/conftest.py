@@ -18,7 +18,6 @@ from tests.integration.collectors.spark_runs import Facts, TopicReader, create_t
 from tests.kafka import in_order
 from tests.waiting import wait_for
 
-
 LAST_DAY = "2099-12-31"
 RULE = "stage_runaway_spill"
 # A policy that a small job satisfies, with all actions.

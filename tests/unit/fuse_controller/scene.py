@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from sparkfuse_contracts.generated.approval_pb2 import Approval
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
@@ -19,7 +21,15 @@ from sparkfuse_contracts.wire import from_json, to_json
 from sparkfuse_native_analytics.fuse_controller.controller import FuseController
 from sparkfuse_native_analytics.fuse_controller.environment import FencedError
 from sparkfuse_native_analytics.fuse_controller.gates import Health
-from sparkfuse_native_analytics.fuse_controller.keys import ACT, APPROVE, SWITCH, KeyRing, TrustedKey, key_id
+from sparkfuse_native_analytics.fuse_controller.keys import (
+    ACT,
+    APPROVE,
+    SWITCH,
+    KeyRing,
+    TrustedKey,
+    key_entry,
+    key_id,
+)
 from sparkfuse_native_analytics.fuse_controller.signing import sign, verify
 from sparkfuse_native_analytics.fuse_controller.silences import Silence, SilencesUnknownError
 
@@ -92,6 +102,14 @@ class Keys:
             TrustedKey(key_id(key.public_key()), purpose, last_day, key.public_key())
             for purpose, key in self.private.items()
         )
+
+    def setting(self) -> str:
+        """Return the public keys as the setting of the plugin has them."""
+        entries = []
+        for key in self.ring.values():
+            der = key.public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+            entries.append(key_entry(key.purpose, key.last_day, base64.b64encode(der).decode()))
+        return ",".join(entries)
 
     def control(self, control: Control) -> bytes:
         """Return the signed record of a control."""

@@ -1,0 +1,133 @@
+"""Random schedules of the simulated world: each step is one event, chosen by the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sparkfuse_contracts.generated.control_pb2 import Control
+from sparkfuse_native_analytics.fuse_controller.environment import FencedError
+from tests.integration.fuse_simulation.world import APPLICATIONS, SPILLED, Controller, CrashError, World
+from tests.unit.fuse_controller.scene import RULE
+
+STEPS = 60
+HOUR_MS = 3_600_000
+FAULTS = ("abort", "crash before", "crash after", "unknown")
+
+
+def run(world: World) -> None:
+    """Run one schedule; the world has the violations afterwards."""
+    world.control(Control(control_id="arm", kind="arm", rule=RULE, action="cancel_stage", until_ms=_later(world)))
+    for _ in range(STEPS):
+        weights = [weight for weight, _ in EVENTS]
+        _, event = world.random.choices(EVENTS, weights)[0]
+        event(world)
+        if world.violations:
+            return
+    world.check_audit()
+
+
+def _later(world: World) -> int:
+    return world.kafka.now_ms + world.random.choice((60_000, HOUR_MS, 24 * HOUR_MS))
+
+
+def _application(world: World) -> str:
+    return f"app-{world.random.randrange(APPLICATIONS)}"
+
+
+def _time_passes(world: World) -> None:
+    world.kafka.now_ms += world.random.choice((100, 1_000, 5_000, 30_000, 130_000))
+
+
+def _job_changes(world: World) -> None:
+    """A stage begins or stops to run away, or ends; or a new run of the application starts."""
+    app_id = _application(world)
+    stage = world.stages[app_id]
+    change = world.random.randrange(8)
+    if change < 4:
+        stage.spilled_bytes = SPILLED
+    elif change == 4:
+        stage.spilled_bytes = 0
+    elif change == 5:
+        stage.running = not stage.running
+    elif change == 6:
+        stage.progress_age_ms = 25_000 if stage.progress_age_ms <= 20_000 else 1_000
+    else:
+        world.new_run(app_id)
+
+
+def _detection_reports(world: World) -> None:
+    """Detection reports what it believes; it may be wrong."""
+    app_id = _application(world)
+    right = world.stages[app_id].spilled_bytes >= SPILLED
+    world.report(app_id, runs_away=right if world.random.random() < 0.7 else not right)
+
+
+def _controller_works(world: World) -> None:
+    """A controller reads some records, and evaluates; it may crash at each write."""
+    slot = world.random.randrange(2)
+    controller = world.controllers[slot]
+    if controller is None:
+        return
+    controller.fault = world.random.choice(FAULTS) if world.random.random() < 0.15 else ""
+    try:
+        controller.read(world.random.choice((None, None, None, 1, 3)))
+        controller.step()
+    except OSError:
+        return
+    except (CrashError, FencedError):
+        world.controllers[slot] = None
+
+
+def _controller_starts(world: World) -> None:
+    """A controller starts or restarts, also beside another one that does not know it yet."""
+    skew_ms = world.random.choice((0, 0, 0, 5_000, -5_000, 45_000, -45_000))
+    try:
+        world.controllers[world.random.randrange(2)] = Controller(world, skew_ms)
+    except (CrashError, FencedError, OSError):
+        return
+
+
+def _hook_reads(world: World) -> None:
+    """A hook reads its next record; records of other applications are skipped."""
+    app_id = _application(world)
+    signals = world.kafka.of("signals")
+    for place in range(world.delivered[app_id], len(signals)):
+        world.delivered[app_id] = place + 1
+        if world.random.random() < 0.05:
+            continue  # lost
+        world.deliver(app_id, signals[place])
+
+
+def _record_arrives_again(world: World) -> None:
+    """An old record arrives once more, at any hook."""
+    signals = world.kafka.of("signals")
+    if signals:
+        world.deliver(_application(world), world.random.choice(signals))
+
+
+def _operator_orders(world: World) -> None:
+    """An operator holds or releases an application, or all, or arms or disarms the rule."""
+    app = world.random.choice(("", _application(world)))
+    released = world.random.random() < 0.5
+    if world.random.random() < 0.25:
+        control = Control(control_id="arm", kind="arm", rule=RULE, action="cancel_stage", released=released)
+    else:
+        control = Control(control_id=f"hold-{app}", kind="hold", reason="test", released=released)
+        if app:
+            control.app = app
+    control.until_ms = _later(world)
+    world.control(control)
+
+
+EVENTS: list[tuple[int, Callable[[World], None]]] = [
+    (8, _time_passes),
+    (8, _job_changes),
+    (10, _detection_reports),
+    (12, _controller_works),
+    (2, _controller_starts),
+    (12, _hook_reads),
+    (3, _record_arrives_again),
+    (2, _operator_orders),
+    (1, lambda world: world.silence()),
+    (1, lambda world: setattr(world.stages[_application(world)], "dropped_events", world.random.randrange(2))),
+]

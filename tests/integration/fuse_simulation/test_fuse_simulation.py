@@ -1,0 +1,91 @@
+"""The real fuse controller and the real hook in random schedules of one deterministic world.
+
+A failure prints its seed; ``SEED=n pytest -k replay`` repeats it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_native_analytics.fuse_controller.controller_policy import read_controller_policy
+from sparkfuse_rules.policies import policy_line
+from tests.integration.fuse_simulation.hooks import HookProcess, class_path
+from tests.integration.fuse_simulation.schedule import run
+from tests.integration.fuse_simulation.world import World
+from tests.unit.fuse_controller.scene import RULE, Keys
+
+SCHEDULES = int(os.environ.get("FUSE_SCHEDULES", "2000"))
+# A mutant must be found within this many schedules.
+MUTANT_SCHEDULES = 3_000
+# Gates whose removal the world can see. The others have a test for each in tests/unit and HookTest: their faults
+# (incomplete evidence, expired keys, approvals, shared drivers) do not occur in it.
+HOOK_MUTANTS = ("identity", "lifetime", "generation", "hold", "armed", "blind", "predicate")
+CONTROLLER_MUTANTS = ("budget",)
+
+
+@pytest.fixture(scope="module")
+def hooks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HookProcess]:
+    process = HookProcess(class_path(tmp_path_factory.mktemp("hooks")))
+    yield process
+    process.close()
+
+
+@pytest.fixture(scope="module")
+def build(hooks: HookProcess, tmp_path_factory: pytest.TempPathFactory):
+    """Return a function that builds the world of a seed."""
+    key = tmp_path_factory.mktemp("key") / "key.pem"
+    key.touch()
+    policy = read_controller_policy(
+        Settings.from_environment({"SPARKFUSE_FUSE_MODE": "act", "SPARKFUSE_SIGNING_KEY": str(key)})
+    )
+    variant = policy.rules[RULE].otherwise
+    assert variant is not None
+    keys, line = Keys(), policy_line(variant.rule)
+    return lambda seed, **changes: World(seed, hooks, keys, policy, line, **changes)
+
+
+@pytest.mark.timeout(3_000)
+def test_no_schedule_violates_an_invariant(build):
+    """Whatever is lost, repeated, delayed or restarted: no act without hook, arming, budget, or against a hold."""
+    acts, began = 0, time.monotonic()
+    for seed in range(SCHEDULES):
+        world = build(seed)
+        run(world)
+        acts += len(world.acts)
+        assert world.violations == [], f"seed {seed}"
+    print(f"{SCHEDULES} schedules with {acts} acts in {time.monotonic() - began:.0f} s")
+
+    assert acts > SCHEDULES / 20, "schedules in which nothing is stopped show nothing"
+
+
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("gate", HOOK_MUTANTS)
+def test_removed_gate_of_the_hook_is_found(build, gate):
+    """Without one gate of the hook, a schedule violates an invariant."""
+    assert any(_violates(build(seed, without_hook_gate=gate)) for seed in range(MUTANT_SCHEDULES))
+
+
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("gate", CONTROLLER_MUTANTS)
+def test_removed_gate_of_the_controller_is_found(build, gate):
+    """Without one gate of the controller that no gate of the hook repeats, a schedule violates an invariant."""
+    assert any(_violates(build(seed, without_gate=gate)) for seed in range(MUTANT_SCHEDULES))
+
+
+@pytest.mark.skipif("SEED" not in os.environ, reason="repeats the schedule of the environment variable SEED")
+def test_replay(build):
+    """The schedule of SEED violates nothing."""
+    world = build(int(os.environ["SEED"]))
+    run(world)
+
+    assert world.violations == []
+
+
+def _violates(world: World) -> bool:
+    run(world)
+    return bool(world.violations)

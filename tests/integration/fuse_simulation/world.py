@@ -1,0 +1,368 @@
+"""A deterministic world for the real fuse controller and the real hook: topics, clocks, jobs, faults.
+
+Nothing in it depends on threads, clocks or networks, so a seed repeats a schedule exactly. The invariants are checked
+at each act of a hook.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
+from sparkfuse_contracts.generated.control_pb2 import Control
+from sparkfuse_contracts.generated.finding_pb2 import Finding
+from sparkfuse_contracts.generated.receipt_pb2 import Receipt
+from sparkfuse_contracts.generated.signal_pb2 import Signal
+from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
+from sparkfuse_contracts.wire import from_json, to_json
+from sparkfuse_native_analytics.fuse_controller.audit_chain import chain_errors
+from sparkfuse_native_analytics.fuse_controller.controller import FuseController
+from sparkfuse_native_analytics.fuse_controller.controller_policy import ControllerPolicy
+from sparkfuse_native_analytics.fuse_controller.environment import FencedError
+from sparkfuse_native_analytics.fuse_controller.gates import GATES, Health
+from sparkfuse_native_analytics.fuse_controller.safeguards import HOUR_MS, BigPicture, Budget
+from sparkfuse_native_analytics.fuse_controller.scope import Run, Scope
+from sparkfuse_native_analytics.fuse_controller.silences import Matcher, Silence
+from sparkfuse_native_analytics.fuse_controller.view import RuleMatch, RunningStage
+from tests.integration.fuse_simulation.hooks import HookProcess
+from tests.unit.fuse_controller.scene import RULE, Keys, finding
+
+START_MS = 1_795_226_400_000
+CLUSTER = "prod"
+APPLICATIONS = 3
+BUDGET = Budget(job_per_hour=2, tenant_per_hour=9, team_per_hour=9, rule_per_hour=9, global_per_hour=3)
+# With few applications, each is a large share; the big picture has tests of its own.
+BIG_PICTURE = BigPicture(1.0, 99)
+SPILLED = 10**12
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One record of a topic."""
+
+    key: str
+    content: bytes
+    appended_ms: int
+
+
+@dataclass
+class Kafka:
+    """The topics, and the one producer that may write transactions."""
+
+    now_ms: int = START_MS
+    topics: dict[str, list[Entry]] = field(default_factory=dict)
+    owner: object = None
+
+    def append(self, topic: str, key: str, content: bytes) -> None:
+        """Append one record with the broker's time."""
+        self.topics.setdefault(topic, []).append(Entry(key, content, self.now_ms))
+
+    def of(self, topic: str) -> list[Entry]:
+        """Return the records of a topic."""
+        return self.topics.setdefault(topic, [])
+
+
+@dataclass
+class Stage:
+    """The truth about one stage: whether it runs, how much it spills, and how old its progress is."""
+
+    run: Run
+    running: bool = True
+    spilled_bytes: int = 0
+    progress_age_ms: int = 1_000
+    dropped_events: int = 0
+
+
+class View:
+    """Stands in for LiveView, which costs a query engine a call: detection's belief about each stage."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Run, dict[str, Any]] = {}
+        self.variants: Sequence[Any] = ()
+
+    def use(self, variants: Sequence[Any]) -> None:
+        """Replace the rules."""
+        self.variants = tuple(variants)
+
+    def evaluate(self, now_ms: int) -> Mapping[Scope, list[RuleMatch]]:
+        """Return a match for each row that runs away."""
+        return {
+            Scope(run, RULE, 3, 0): [RuleMatch(Scope(run, RULE, 3, 0), variant, "critical", row)
+                                     for variant in self.variants]
+            for run, row in self.rows.items()
+            if row["runs_away"] and abs(now_ms - row["window_end_ms"]) <= 20_000
+        }  # fmt: skip
+
+    def running_stages(self, _now_ms: int, _after_ms: int, limit: int) -> list[RunningStage]:
+        """Return all stages that run."""
+        return [RunningStage(run, 3, 0, 900_000, "sales") for run in self.rows][:limit]
+
+    def running_applications(self, _now_ms: int) -> Mapping[str, int]:
+        """Return the number of applications."""
+        return {CLUSTER: 100}
+
+
+class CrashError(RuntimeError):
+    """The process of a controller ends here."""
+
+
+class Controller:
+    """One process of the fuse controller: the real FuseController over the simulated topics."""
+
+    def __init__(self, world: World, skew_ms: int) -> None:
+        self.world, self.skew_ms = world, skew_ms
+        self.view = View()
+        self.fuse = FuseController(
+            world.policy,
+            self.view,  # type: ignore[arg-type]  # the view is no witness, so a stand-in is enough
+            world.keys.ring,
+            world.keys.private["act"],
+            "",
+            world.controller_gates,
+        )
+        self.positions = dict.fromkeys(("controls", "audit", "receipts", "findings", "rows"), 0)
+        self.clock_skew_ms: int | None = None
+        self.fault = ""
+        world.kafka.owner = self
+        self.read(None)
+        self.fuse.start(self)
+
+    def now_ms(self) -> int:
+        """Return the clock of this process."""
+        return self.world.kafka.now_ms + self.skew_ms
+
+    def refresh(self) -> None:
+        """Read what has arrived."""
+        self.read(None)
+
+    def health(self) -> Health:
+        """Return whether all topics were read to their ends."""
+        behind = [topic for topic, at in self.positions.items() if at < len(self.world.kafka.of(topic))]
+        return Health(f"{behind[0]} is not read to its end" if behind else "", self.clock_skew_ms)
+
+    def silences(self) -> Sequence[Silence]:
+        """Return the silences of Alertmanager."""
+        return self.world.silences
+
+    def write(self, audit: Sequence[tuple[str, bytes]], signals: Sequence[tuple[Signal, SignedMessage]]) -> None:
+        """Commit one transaction, or fail as the schedule wants."""
+        fault, self.fault = self.fault, ""
+        if fault == "abort":
+            raise OSError("nothing was written")
+        if fault == "crash before":
+            raise CrashError
+        if self.world.kafka.owner is not self:
+            raise FencedError("another controller has taken over")
+        for key, content in audit:
+            self.world.kafka.append("audit", key, content)
+        for signal, signed in signals:
+            self.world.kafka.append("signals", signal.app_id, to_json(signed))
+        self.clock_skew_ms = self.skew_ms
+        if fault == "crash after":
+            raise CrashError
+        if fault == "unknown":
+            raise FencedError("it is unknown whether a step was written")
+
+    def read(self, most: int | None) -> None:
+        """Read up to ``most`` records of each topic; None reads to the ends."""
+        for topic in self.positions:
+            entries = self.world.kafka.of(topic)
+            begin = self.positions[topic]
+            end = len(entries) if most is None else min(len(entries), begin + most)
+            for entry in entries[begin:end]:
+                self._take(topic, entry)
+            self.positions[topic] = end
+
+    def step(self) -> None:
+        """Evaluate and probe once."""
+        self.fuse.evaluate(self)
+        self.fuse.probe(self)
+
+    def _take(self, topic: str, entry: Entry) -> None:
+        if topic == "controls":
+            self.fuse.controls.put(entry.key, entry.content, entry.appended_ms)
+        elif topic == "audit":
+            self.fuse.audit.read(entry.content, from_json(AuditRecord, entry.content))
+        elif topic == "receipts":
+            self.fuse.read_receipt(from_json(Receipt, entry.content))
+        elif topic == "findings":
+            self.fuse.findings.put(from_json(Finding, entry.content))
+        else:
+            run, row = self.world.rows[int(entry.content)]
+            self.view.rows[run] = row
+
+
+class World:
+    """The topics, the jobs with their hooks, up to two controllers, and operators."""
+
+    def __init__(
+        self,
+        seed: int,
+        hooks: HookProcess,
+        keys: Keys,
+        policy: ControllerPolicy,
+        line: str,
+        without_gate: str = "",
+        without_hook_gate: str = "",
+    ) -> None:
+        self.random = random.Random(seed)
+        self.keys, self.hooks, self._line = keys, hooks, line
+        self._without_hook_gate = without_hook_gate
+        self.controller_gates = {name: gate for name, gate in GATES.items() if name != without_gate}
+        safeguards = replace(policy.safeguards, budget=BUDGET, big_picture=BIG_PICTURE)
+        self.policy = replace(policy, safeguards=replace(safeguards, arming=replace(safeguards.arming, probes=0)))
+        self.kafka = Kafka()
+        self.silences: list[Silence] = []
+        self.rows: list[tuple[Run, dict[str, Any]]] = []
+        self.stages: dict[str, Stage] = {}
+        self.delivered: dict[str, int] = {}
+        self.sequence = 0
+        self.acts: list[dict[str, Any]] = []
+        self.violations: list[str] = []
+        for number in range(APPLICATIONS):
+            self.new_run(f"app-{number}")
+        self.controllers: list[Controller | None] = [Controller(self, 0), None]
+
+    # ---- jobs
+
+    def new_run(self, app_id: str) -> None:
+        """Start a new run of an application, with the same id and a hook of its own."""
+        attempt = self.random.randrange(2)
+        run = Run(CLUSTER, app_id, attempt, self.kafka.now_ms)
+        self.stages[app_id] = Stage(run)
+        self.delivered[app_id] = len(self.kafka.of("signals"))
+        without = {"without": self._without_hook_gate} if self._without_hook_gate else {}
+        self.hooks.ask(
+            "configure", app_id, cluster=CLUSTER, app_id=app_id, app_attempt=attempt, app_start_ms=run.app_start_ms,
+            keys=self.keys.setting(), policies=[self._line], mode="act", **without,
+        )  # fmt: skip
+        self.hooks.ask("outcome", app_id, ended=True, freed=2, unfreed=0)
+
+    def report(self, app_id: str, *, runs_away: bool) -> None:
+        """Let detection publish a row and a finding, which may be wrong about the stage."""
+        stage, now = self.stages[app_id], self.kafka.now_ms
+        self.sequence += 1
+        row = {"window_end_ms": now, "completeness": 1.0, "runs_away": runs_away, "tenant": "sales"}
+        self.rows.append((stage.run, row))
+        self.kafka.append("rows", app_id, str(len(self.rows) - 1).encode())
+        state = "firing" if runs_away else "resolved"
+        found = finding(app_id, now, job_key=f"job-{app_id}", state=state, app_attempt=stage.run.app_attempt,
+                        app_start_ms=stage.run.app_start_ms)  # fmt: skip
+        self.kafka.append("findings", app_id, to_json(found))
+
+    # ---- operators
+
+    def control(self, control: Control) -> None:
+        """Append a signed control."""
+        control.issued_ms = self.kafka.now_ms
+        self.kafka.append("controls", control.control_id, self.keys.control(control))
+
+    def silence(self) -> None:
+        """Silence one job, or end the silence."""
+        job = f"job-app-{self.random.randrange(APPLICATIONS)}"
+        self.silences = [] if self.silences else [Silence("s", "", (Matcher("job_key", job, False, True),))]
+
+    # ---- delivery
+
+    def deliver(self, app_id: str, entry: Entry) -> None:
+        """Give a record to the hook of an application, and check every act."""
+        stage = self.stages[app_id]
+        elapsed = {"spilled": stage.spilled_bytes}
+        columns = dict.fromkeys(self._columns(), elapsed["spilled"]) if stage.running else {}
+        columns |= {name: 0 for name in columns if name.startswith("running_since_spill")}
+        columns |= {"elapsed_ms": 900_000} if columns else {}
+        reachable = self.random.random() > 0.1
+        self.hooks.ask("time", app_id, clock_ms=self.kafka.now_ms - START_MS, broker_ms=self.kafka.now_ms)
+        self.hooks.ask("counters", app_id, columns=columns, progress_age_ms=stage.progress_age_ms,
+                       dropped_events=stage.dropped_events, stage_jobs=[1], query_jobs=[1], stage_tasks=[40],
+                       query_owners=1)  # fmt: skip
+        records = [{"key": each.key, "value": each.content.decode(), "timestamp_ms": each.appended_ms}
+                   for each in self.kafka.of("controls")]  # fmt: skip
+        self.hooks.ask("controls", app_id, reachable=reachable, clear=True, records=records)
+        answer = self.hooks.ask(
+            "deliver", app_id, key=entry.key, value=entry.content.decode(), timestamp_ms=entry.appended_ms
+        )
+        if answer["faults"]:
+            self.violations.append(f"the hook of {app_id} caught {answer['faults']} exceptions")
+        for receipt in answer["receipts"]:
+            self.kafka.append("receipts", app_id, _receipt(receipt))
+        for act in answer["acts"]:
+            self._check_act(act, app_id, stage, reachable)
+            stage.running = False
+
+    def _columns(self) -> list[str]:
+        return [
+            "running_spilled_since_progress_max_bytes", "running_since_progress_min_ms", "running_since_spill_ms",
+        ]  # fmt: skip
+
+    # ---- invariants
+
+    def _check_act(self, act: Mapping[str, Any], app_id: str, stage: Stage, reachable: bool) -> None:
+        now, run = self.kafka.now_ms, stage.run
+        self.acts.append(dict(act))
+        audit = [from_json(AuditRecord, entry.content) for entry in self.kafka.of("audit")]
+        sent = [record for record in audit if record.step == "sent" and record.signal_id == act["signal_id"]]
+        own = (act["app_id"], act["app_attempt"], act["app_start_ms"]) == (
+            run.app_id,
+            run.app_attempt,
+            run.app_start_ms,
+        )
+        self._require(own, f"acted on another run: {act}")
+        self._require(len(sent) == 1, f"no audit record announces {act}")
+        newest = max((record.epoch for record in audit if record.sequence < act["generation"]), default=0)
+        self._require(bool(sent) and sent[0].epoch >= newest, f"a stale controller acted: {act}")
+        repeated = [each for each in self.acts if each["signal_id"] == act["signal_id"]]
+        self._require(len(repeated) == 1, f"acted twice on one signal: {act}")
+        self._require(stage.running and stage.spilled_bytes >= SPILLED, f"the counters of the hook do not agree: {act}")
+        self._require(stage.progress_age_ms <= 20_000 and stage.dropped_events == 0, f"a blind hook acted: {act}")
+        self._require(reachable, f"acted without having read the controls: {act}")
+        self._require(not self._held(app_id, now), f"acted although held: {act}")
+        self._require(self._armed(now), f"acted without an arming: {act}")
+        age_ms = now - max((each.appended_ms for each in self.kafka.of("signals")
+                            if act["signal_id"].encode() in each.content), default=0)  # fmt: skip
+        self._require(age_ms <= 120_000, f"acted on a signal of {age_ms} ms: {act}")
+
+    def check_audit(self) -> None:
+        """Check the chain and the budgets of the whole audit log."""
+        contents = [entry.content for entry in self.kafka.of("audit")]
+        self.violations += chain_errors(contents)
+        times = [
+            entry.appended_ms
+            for entry in self.kafka.of("audit")
+            if from_json(AuditRecord, entry.content).step == "sent"
+        ]
+        for at_ms in times:
+            within = sum(0 <= at_ms - other < HOUR_MS - 60_000 for other in times)
+            self._require(within <= BUDGET.global_per_hour, f"{within} acts within an hour")
+
+    def _held(self, app_id: str, now: int) -> bool:
+        return any(
+            control.kind == "hold" and not control.released and now < control.until_ms and control.app in ("", app_id)
+            for control in self._controls().values()
+        )
+
+    def _armed(self, now: int) -> bool:
+        return any(
+            control.kind == "arm" and not control.released and now < control.until_ms
+            for control in self._controls().values()
+        )
+
+    def _controls(self) -> Mapping[str, Control]:
+        found = {}
+        for entry in self.kafka.of("controls"):
+            signed = from_json(SignedMessage, entry.content)
+            found[entry.key] = from_json(Control, signed.payload.encode())
+        return found
+
+    def _require(self, holds: bool, violation: str) -> None:
+        if not holds:
+            self.violations.append(violation)
+
+
+def _receipt(receipt: Mapping[str, Any]) -> bytes:
+    """Return a receipt as its topic has it."""
+    known = {field.name for field in Receipt.DESCRIPTOR.fields}
+    return to_json(Receipt(**{name: value for name, value in receipt.items() if name in known and value is not None}))
