@@ -12,11 +12,11 @@ final class AdmissionGates {
 
   /** Refuses a signal that no valid key for its purpose has signed. */
   static GateResult signature(GateContext context) {
-    String fault = context.keys.unverified(context.signed, purpose(context.signal), TOPIC);
-    if (fault == null) {
-      fault =
-          context.keys.invalid(context.signed.getKeyId(), context.nowMs, context.controls.revoked);
+    String purpose = purpose(context.signal);
+    if (!purpose.equals(context.verifiedPurpose)) {
+      return GateResult.refused("no key for " + purpose + " has signed the signal");
     }
+    String fault = context.keys.invalid(context.keyId, context.nowMs, context.controls.revoked);
     return fault == null ? GateResult.PASS : GateResult.refused(fault);
   }
 

@@ -1,7 +1,6 @@
 package io.sparkfuse.spark.hook;
 
 import io.sparkfuse.contracts.Signal;
-import io.sparkfuse.contracts.SignedMessage;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.settings.PluginSettings.FuseMode;
 
@@ -10,7 +9,13 @@ final class GateContext {
   Application application;
   PublicKeys keys;
   SignalRecord record;
-  SignedMessage signed;
+
+  /** The key that has signed the signal. */
+  String keyId;
+
+  /** The purpose for which the signature is valid; expiry and revocation are separate. */
+  String verifiedPurpose;
+
   Signal signal;
 
   /** The broker's time now, in ms since 1970. */
@@ -57,7 +62,8 @@ final class GateContext {
     copy.application = application;
     copy.keys = keys;
     copy.record = record;
-    copy.signed = signed;
+    copy.keyId = keyId;
+    copy.verifiedPurpose = verifiedPurpose;
     copy.signal = signal;
     copy.nowMs = nowMs;
     copy.memory = memory;

@@ -76,7 +76,7 @@ final class Hook {
     }
   }
 
-  /** Returns the message, or null if no key of this job has signed it. */
+  /** Returns the message, or null if no key of this job has signed it for its purpose. */
   private SignedMessage verified(String json) {
     String fault;
     try {
@@ -158,7 +158,8 @@ final class Hook {
     context.application = application;
     context.keys = keys;
     context.record = record;
-    context.signed = signed;
+    context.keyId = signed.getKeyId();
+    context.verifiedPurpose = signed.getPurpose();
     context.signal = signal;
     context.memory = before;
     context.policy = policies.find(signal.getPolicyHash());

@@ -30,7 +30,7 @@ import java.util.Set;
  * <p>The id of a key is the first 16 hexadecimal digits of the SHA-256 of its DER form
  * (SubjectPublicKeyInfo). Two keys of a purpose can be valid during a rotation.
  */
-final class PublicKeys {
+class PublicKeys {
   static final String ACT = "act";
   static final String SWITCH = "switch";
   static final String APPROVE = "approve";
@@ -51,7 +51,7 @@ final class PublicKeys {
 
   private final Map<String, Key> keys = new LinkedHashMap<>();
 
-  private PublicKeys() {}
+  PublicKeys() {}
 
   /**
    * Parses {@code spark.sparkfuse.fuse.publicKeys}: a list with commas of {@code
@@ -60,13 +60,16 @@ final class PublicKeys {
    * refused.
    */
   static PublicKeys of(String setting) {
-    PublicKeys keys = new PublicKeys();
+    return new PublicKeys().with(setting);
+  }
+
+  final PublicKeys with(String setting) {
     for (String part : setting.split(",")) {
       if (!part.trim().isEmpty()) {
-        keys.add(part.trim());
+        add(part.trim());
       }
     }
-    return keys;
+    return this;
   }
 
   boolean isEmpty() {
@@ -101,7 +104,8 @@ final class PublicKeys {
     return nowMs >= key.endMs ? "the key " + keyId + " has expired" : null;
   }
 
-  private static boolean verifies(ECPublicKey key, String text, String signature) {
+  /** Returns whether a signature in base64 is that of a text. */
+  boolean verifies(ECPublicKey key, String text, String signature) {
     try {
       Signature check = Signature.getInstance("SHA256withECDSA");
       check.initVerify(key);

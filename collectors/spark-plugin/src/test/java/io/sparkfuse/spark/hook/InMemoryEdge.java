@@ -34,6 +34,9 @@ final class InMemoryEdge implements Clock, Controls, Counters, Actuator, Receipt
   /** Actions that were carried out; a warning is "warn". */
   final List<String> acts = new ArrayList<>();
 
+  /** The signals of the stops that were carried out. */
+  final List<Signal> signals = new ArrayList<>();
+
   InMemoryEdge(PublicKeys keys) {
     book = new ControlBook(keys);
   }
@@ -71,6 +74,7 @@ final class InMemoryEdge implements Clock, Controls, Counters, Actuator, Receipt
   @Override
   public ActResult act(Signal signal, String reason) throws Exception {
     acts.add(signal.getAction());
+    signals.add(signal);
     if (fault != null) {
       throw fault;
     }
