@@ -305,12 +305,9 @@ class World:
         self.acts.append(dict(act))
         audit = [from_json(AuditRecord, entry.content) for entry in self.kafka.of("audit")]
         sent = [record for record in audit if record.step == "sent" and record.signal_id == act["signal_id"]]
-        own = (act["app_id"], act["app_attempt"], act["app_start_ms"]) == (
-            run.app_id,
-            run.app_attempt,
-            run.app_start_ms,
-        )
-        self._require(own, f"acted on another run: {act}")
+        target = (act["app_id"], act["app_attempt"], act["app_start_ms"])
+        own = (run.app_id, run.app_attempt, run.app_start_ms)
+        self._require(target == own, f"acted on another run: {act}")
         self._require(len(sent) == 1, f"no audit record announces {act}")
         newest = max((record.epoch for record in audit if record.sequence < act["generation"]), default=0)
         self._require(bool(sent) and sent[0].epoch >= newest, f"a stale controller acted: {act}")

@@ -26,7 +26,7 @@ GOOD = {
     "cases": [{"name": "quiet", "given": {"elapsed_ms": 1}, "expect": "quiet"}],
 }
 UNIT = {"default": 5, "unit": "msec", "why": "because"}
-FUSE = {"action": "cancel_stage", "after": "30s", "needs": ["disk_spilled_bytes >= :bar"]}
+FUSE = {"actions": ["cancel_stage"], "after": "30s", "needs": ["disk_spilled_bytes >= :bar"]}
 
 
 def case(given, expect="quiet"):
@@ -89,8 +89,14 @@ def test_valid_file_is_loaded(folder):
         pytest.param({"cases": [case({"elapsd_ms": 1})]}, ["'elapsd_ms'"], id="case column"),
         pytest.param({"cases": [case({}, "loud")]}, ["'loud'"], id="case severity"),
         pytest.param({"cases": [case({"elapsed_ms": "x"})]}, ["number"], id="case type"),
-        pytest.param({"fuse": {"action": "cancel_stage"}}, ["'after' is missing"], id="fuse key"),
-        pytest.param(fuse(action="cancel_stages"), ["'cancel_stage'"], id="fuse action"),
+        pytest.param({"fuse": {"actions": ["cancel_stage"]}}, ["'after' is missing"], id="fuse key"),
+        pytest.param(fuse(actions=["cancel_stages"]), ["'cancel_stage'"], id="fuse action"),
+        pytest.param(fuse(actions=[]), ["must list the actions"], id="no fuse action"),
+        pytest.param(fuse(actions=["cancel_stage", "kill_task"]), ["must be in the order"], id="order of actions"),
+        pytest.param(fuse(actions=["warn", "warn"]), ["each once"], id="action twice"),
+        pytest.param(fuse(approval="yes"), ["fuse.approval: must be true or false"], id="approval"),
+        pytest.param(fuse(severity="fatal"), ["fuse.severity"], id="severity of the fuse"),
+        pytest.param(fuse(max_counter_age="soon"), ["must be a duration"], id="age of counters"),
         pytest.param(fuse(needs=["lost_ms > 5"]), ["column of the hook"], id="not in the hook"),
         pytest.param(fuse(needs=["finished_tasks > running_tasks"]), ["threshold"], id="no number"),
         pytest.param(

@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
  * this hash, so that the holder of a key cannot choose conditions.
  */
 final class PolicyBook {
-  private static final String RESOURCE = "/fuse_policies.jsonl";
+  private static final String RESOURCE = "fuse_policies.jsonl";
   private final Map<String, Policy> policies = new HashMap<>();
 
   private PolicyBook() {}
