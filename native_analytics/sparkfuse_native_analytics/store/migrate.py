@@ -136,15 +136,19 @@ def _command(client: Client, statement: str, what: str) -> None:
 def _written(found: re.Match[str], database: str) -> str:
     kind, table, _ = found.groups()
     if kind == "table":
-        # An applied migration never changes, so the tables of messages that no longer exist are kept as files.
-        retired = asset("sparkfuse_native_analytics", "schema", "retired", f"{table}.sql")
-        ddl = tables()[table].ddl if table in tables() else retired.read_text()
-        return ddl.strip().rstrip(";")
+        return _ddl(table).strip().rstrip(";")
     if kind == "names":
         return column_names(table)
     if kind == "missing":
         return add_columns(table)
     return column_list(table) if kind == "columns" else f"`{database}`"
+
+
+def _ddl(table: str) -> str:
+    """Return the DDL of a table; an applied migration never changes, so retired tables are kept as files."""
+    if table in tables():
+        return tables()[table].ddl
+    return asset("sparkfuse_native_analytics", "schema", "retired", f"{table}.sql").read_text()
 
 
 def _name(path: Path, server: bool) -> str:
