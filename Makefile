@@ -73,6 +73,11 @@ test-matrix: $(MATRIX:%=$(STAMPS)/env-%) | setup ## run the main plugin tests on
 chaos: | setup ## kill real parts while they work; nothing may be lost or notified twice
 	$(BIN)/python -m pytest tests/chaos $(PYTEST_ARGS)
 
+FUSE_SCHEDULES ?= 100000
+.PHONY: fuse-sim
+fuse-sim: | setup ## simulate the fuse controller and the hook in FUSE_SCHEDULES random schedules (an hour)
+	FUSE_SCHEDULES=$(FUSE_SCHEDULES) $(BIN)/python -m pytest -s tests/integration/fuse_simulation $(PYTEST_ARGS)
+
 .PHONY: chaos-ship
 chaos-ship: | setup ## kill the shipper fifty times while logs grow, and compare windows with facts
 	$(BIN)/python -m pytest tests/chaos/test_chaos_ship.py $(PYTEST_ARGS)

@@ -77,7 +77,7 @@ class Stage:
 
 
 class View:
-    """Stands in for LiveView, which costs a query engine a call: detection's belief about each stage."""
+    """Replaces LiveView, whose query engine costs too much per call: detection's belief about each stage."""
 
     def __init__(self) -> None:
         self.rows: dict[Run, dict[str, Any]] = {}
@@ -117,7 +117,7 @@ class Controller:
         self.view = View()
         self.fuse = FuseController(
             world.policy,
-            self.view,  # type: ignore[arg-type]  # the view is no witness, so a stand-in is enough
+            self.view,  # type: ignore[arg-type]  # the view is no witness, so a simple one is enough
             world.keys.ring,
             world.keys.private["act"],
             "",
