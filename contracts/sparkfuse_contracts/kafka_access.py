@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError, KafkaException
     from confluent_kafka.admin import AdminClient
 
-ANSWER_SECONDS = 10.0
+ANSWER_SECONDS = 30.0
+"""A broker that has just started, with all clients at once, may take this long."""
 NEW_TOPIC_SECONDS = 3.0
 """How long a new topic may be missing in the broker's answers."""
 COORDINATOR_SECONDS = 30.0
