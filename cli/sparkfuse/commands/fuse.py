@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
     from sparkfuse_contracts.generated.control_pb2 import Control
     from sparkfuse_contracts.generated.receipt_pb2 import Receipt
+    from sparkfuse_native_analytics.fuse_controller.controller_policy import ControllerPolicy
     from sparkfuse_native_analytics.fuse_controller.keys import KeyRing
     from sparkfuse_native_analytics.fuse_operator.orders import Operator
 
@@ -185,11 +186,10 @@ def arm(
     home: Home = DEFAULT_HOME, actor: Actor = "", key: Key = None,
 ) -> None:  # fmt: skip
     """Allow one action of one rule. Refused without a record of enough healthy probes and no false one."""
-    from sparkfuse_native_analytics.fuse_controller.controller_policy import read_controller_policy
     from sparkfuse_native_analytics.fuse_operator import orders, state
 
     settings = _settings(home)
-    policy = read_controller_policy(dataclasses.replace(settings, fuse_mode="shadow", signing_key_file=None))
+    policy = _policies(settings)
     variants = policy.rules[rule].all() if rule in policy.rules else []
     if not any(action in (each.rule.fuse.actions if each.rule.fuse else ()) for each in variants):
         raise StartError(f"the rule {rule!r} has no fuse with the action {action!r}", USAGE)
@@ -234,6 +234,16 @@ def policies(home: Home = DEFAULT_HOME) -> None:
     from sparkfuse.stack.job_properties import policy_lines
 
     typer.echo(policy_lines(_settings(home)), nl=False)
+
+
+def _policies(settings: Settings) -> ControllerPolicy:
+    from sparkfuse_native_analytics.fuse_controller.controller_policy import read_policies
+    from sparkfuse_rules.errors import RuleError
+
+    try:
+        return read_policies(settings)
+    except RuleError as error:
+        raise StartError(str(error), USAGE) from error
 
 
 def _give(control: Control, home: Path, actor: str, key: Path | None) -> None:

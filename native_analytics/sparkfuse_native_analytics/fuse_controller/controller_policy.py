@@ -76,15 +76,22 @@ class ControllerPolicy:
         return found if found is not None and self.mode(found.rule) != OFF_MODE else None
 
 
-def read_controller_policy(settings: Settings, catalog: Path | None = None) -> ControllerPolicy:
+def read_policies(settings: Settings, catalog: Path | None = None) -> ControllerPolicy:
     """Read the rules with a fuse, the default mode and the safeguards.
+
+    Raises RuleError for errors in the rules or sparkfuse.yaml.
+    """
+    rules = load_catalog(catalog, settings.config_file).with_fuse()
+    variants = {rule.id: _variants(rule) for rule in rules}
+    return ControllerPolicy(variants, settings.fuse_mode, read_safeguards(settings.config_file))
+
+
+def read_controller_policy(settings: Settings, catalog: Path | None = None) -> ControllerPolicy:
+    """Read the policies as the fuse controller needs them.
 
     Raises RuleError for errors in the rules or sparkfuse.yaml, and if a mode that signs has no key.
     """
-    rules = load_catalog(catalog, settings.config_file).with_fuse()
-    policy = ControllerPolicy(
-        {rule.id: _variants(rule) for rule in rules}, settings.fuse_mode, read_safeguards(settings.config_file)
-    )
+    policy = read_policies(settings, catalog)
     signing = [each.rule for each in policy.watched() if policy.mode(each.rule) in SIGNING_MODES]
     if signing and settings.signing_key_file is None:
         names = ", ".join(dict.fromkeys(rule.id for rule in signing))
