@@ -167,9 +167,7 @@ def _parser() -> argparse.ArgumentParser:
     defaults = Destinations.from_environment(os.environ)
     parser = argparse.ArgumentParser(prog="sparkfuse_alertmanager.render", description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="folder for alertmanager.yml, prometheus.yml and targets")
-    parser.add_argument(
-        "--webhook-url", default=defaults.webhook_url, help="address, or SPARKFUSE_WEBHOOK_URL"
-    )
+    parser.add_argument("--webhook-url", default=defaults.webhook_url, help="address, or SPARKFUSE_WEBHOOK_URL")
     parser.add_argument("--heartbeat-url", default=defaults.heartbeat_url, help="or SPARKFUSE_HEARTBEAT_URL")
     parser.add_argument(
         "--slack-url-file", type=Path, default=defaults.slack_url_file, help="or SPARKFUSE_SLACK_URL_FILE"
