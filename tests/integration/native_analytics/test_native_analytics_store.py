@@ -165,7 +165,7 @@ def test_migrations_run_once_and_follow_the_contract(client: Client, monkeypatch
     assert sorted(migrate(client)) == ["ended_stages.lost_share", "facts.task_ended_fetch_wait_ms"]
     changed = Migration("0004_applications.sql", "SELECT 1")
     monkeypatch.setattr(migrator, "migrations", lambda server=False: (changed,))
-    with pytest.raises(MigrationError, match=r"0004_applications\.sql was applied and has changed since"):
+    with pytest.raises(MigrationError, match=r"0004_applications\.sql was changed after it was applied"):
         migrate(client)
 
 
