@@ -82,7 +82,7 @@ class RunningStack:
             alert
             for delivery in self.receiver.deliveries
             for alert in delivery.payload["alerts"]
-            if alert["status"] == status and alert["labels"]["job_key"] == job and alert["labels"]["rule"] == rule
+            if (alert["status"], alert["labels"].get("job_key"), alert["labels"].get("rule")) == (status, job, rule)
         ]
 
 

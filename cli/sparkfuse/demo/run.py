@@ -11,7 +11,7 @@ from rich.console import Console
 from sparkfuse.demo.event_collector import EventCollector, FuseStep, Page
 from sparkfuse.demo.job_queues import JobQueues
 from sparkfuse.demo.outcome import Outcome, failures
-from sparkfuse.demo.scenario import ACTION, CONFIGURATION, RULE, Case, cases
+from sparkfuse.demo.scenario import ACTION, ALERT_OF_ACT, CONFIGURATION, RULE, Case, cases
 from sparkfuse.demo.screen import Screen
 from sparkfuse.demo.spark_job import tail
 from sparkfuse.paths import PLUGIN_JAR, SPARK_PYTHON, require
@@ -117,7 +117,7 @@ class Demonstration:
     def _record_page(self, page: Page, collector: EventCollector, queues: JobQueues) -> None:
         self._screen.event(f"page {page.status}: {page.rule} ({page.severity}) of {page.job}: {page.text}")
         run = queues.run_of(page.job)
-        if page.status != "firing":
+        if page.status != "firing" or page.rule == ALERT_OF_ACT:
             return
         if run is None:
             self._unexpected_pages.append(f"{page.rule} of {page.job}: {page.text}")

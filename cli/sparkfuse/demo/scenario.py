@@ -83,6 +83,8 @@ def cases() -> tuple[Case, ...]:
     )
 
 
+# The alert about the act itself; it names a rule and no job.
+ALERT_OF_ACT = "SparkfuseFuseActed"
 # The act that the demonstration arms.
 RULE, ACTION = "stage_runaway_spill", "cancel_stage"
 CONFIGURATION = """\
