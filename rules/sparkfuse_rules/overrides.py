@@ -63,7 +63,7 @@ def _pattern(place: str, value: object) -> str:
     """Return a pattern of plain text, * and ?, which every engine can match in the same way."""
     text = strict_yaml.text(place, value)
     if set(text) & set("[]^\\") or any(not character.isprintable() for character in text):
-        raise RuleError(f"{place}: may contain plain text, * and ?, but not [ ] ^ or a backslash, but is {text!r}")
+        raise RuleError(f"{place}: must be plain text with * and ?, without [ ] ^ or a backslash, but is {text!r}")
     return text
 
 

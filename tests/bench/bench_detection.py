@@ -143,7 +143,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--offline", action="store_true", help="evaluate the committed logs")
     parser.add_argument(
-        "--live", action="store_true", help="repeat a dozen of them against a whole stack (half an hour)"
+        "--live", action="store_true", help="repeat twelve of them against a whole stack (20 minutes)"
     )
     parser.add_argument("--runs", nargs="*", default=[], help="only these runs")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")

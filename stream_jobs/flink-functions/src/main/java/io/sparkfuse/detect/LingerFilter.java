@@ -41,7 +41,7 @@ final class LingerFilter {
     return true;
   }
 
-  /** Whether rows of any subject currently pass. */
+  /** Whether at least one subject is still in its linger time. */
   boolean hasMatches() throws Exception {
     return !untilMs.isEmpty();
   }

@@ -26,7 +26,7 @@ final class StageTasks {
 
   static final int MAX_ENDED = 50_000;
 
-  /** Longer than a fact can be delayed in its collector. [ms] */
+  /** How long an ended attempt is kept: longer than a collector can delay a fact. [ms] */
   static final long REMEMBER_ENDED_MS = 120_000;
 
   /** After the end of its stage, an attempt that is silent for this long counts as ended. [ms] */
