@@ -142,9 +142,7 @@ def main() -> None:
     """Print the results, and write them to the document with ``--write``."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--offline", action="store_true", help="evaluate the committed logs")
-    parser.add_argument(
-        "--live", action="store_true", help="repeat twelve of them against a whole stack (20 minutes)"
-    )
+    parser.add_argument("--live", action="store_true", help="repeat twelve of them against a whole stack (20 minutes)")
     parser.add_argument("--runs", nargs="*", default=[], help="only these runs")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     options = parser.parse_args()

@@ -23,7 +23,7 @@ MAX_BASELINES = 10_000
 _INTERNAL = ("MethodAccessor", "$anonfun", "CompletableFuture", "ThreadPoolExecutor", "FutureTask")
 commands = typer.Typer(help="Show baselines of jobs and the durations expected from them.")
 Name = Annotated[str, typer.Argument(help="Job key, as shown by `sparkfuse runs`.")]
-Bytes = Annotated[int | None, typer.Option("--bytes", min=1, help="Bytes that the next run is expected to read from input and shuffle.")]
+Bytes = Annotated[int | None, typer.Option("--bytes", min=1, help="Bytes that the next run reads (input and shuffle).")]
 Records = Annotated[int | None, typer.Option("--records", min=1, help="Input and shuffle records of the next run.")]
 Rows = Annotated[
     int | None, typer.Option("--rows", min=1, help="Operator rows of the next run, for stages that read nothing.")
