@@ -145,7 +145,8 @@ class FuseController:
         if not self.audit.can_sign:
             self.audit.write(environment, [records.case_record(case, step, now_ms)])
             return
-        signal = self._signal(_target(case), action, now_ms, probe=mode == SHADOW_MODE)
+        # Issued when the case was evaluated: if the process pauses before it writes, the hook refuses the old evidence.
+        signal = self._signal(_target(case), action, case.now_ms, probe=mode == SHADOW_MODE)
         records.describe_signal(signal, case, self._dashboard_url)
         if mode == ACT_MODE and action != WARN and case.variant.rule.fuse and case.variant.rule.fuse.approval:
             approved = self._approved(case, signal, step, environment)

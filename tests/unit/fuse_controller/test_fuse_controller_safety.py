@@ -452,3 +452,20 @@ def _signal_of(world, controller):
                     policy_hash=request.policy_hash)  # fmt: skip
     assert target_digest(signal) == request.digest
     return signal
+
+
+def test_signal_is_as_old_as_its_evidence(world, make_controller, show):
+    """If the controller pauses between decision and write, the signal has the time of the decision, so it is refused."""
+    controller = make_controller("act")
+    show(controller, live_row(), finding())
+    write = world.write
+
+    def late(audit, signals):
+        world.time_ms += 60_000
+        write(audit, signals)
+
+    world.write = late
+    controller.evaluate(world)
+    (signal,) = world.acts
+
+    assert (signal.issued_ms, world.time_ms) == (NOW_MS, NOW_MS + 60_000)
