@@ -18,8 +18,8 @@ from tests.waiting import wait_for
 ROOT = Path(__file__).parents[3]
 JAR = ROOT / "collectors/spark-plugin/target/sparkfuse-spark-plugin.jar"
 VERSIONS = ("spark33", "spark34", "spark35", "spark40", "spark4")
-ENVIRONMENTS = {version: ROOT / "build/envs" / version / "bin/python" for version in VERSIONS}
-"""`make setup` creates only spark35 and spark4; `make test-matrix` creates the others."""
+ENVIRONMENTS = {version: ROOT / "build/envs" / version / "bin/python" for version in (*VERSIONS, "connect")}
+"""`make setup` creates only spark35 and spark4; `make test-matrix` creates the other versions."""
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Without the second compiler, which would use half of the CPU of such a short JVM."""
 SETTINGS = {
@@ -72,6 +72,11 @@ class SparkRun:
     def _read(self) -> None:
         for line in self._process.stdout:
             self.lines.append(line.rstrip())
+
+    @property
+    def pid(self) -> int:
+        """The process of the script; the driver's JVM is its child."""
+        return self._process.pid
 
     def wait_for_line(self, word: str) -> str:
         """Wait for a line that begins with a word, and return the rest of the line."""

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,10 +14,11 @@ from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, gener
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from tests.integration.collectors.spark_runs import Facts, TopicReader, create_topics
+from tests.integration.collectors.spark_runs import Facts, SparkRun, TopicReader, create_topics
 from tests.kafka import in_order
 from tests.waiting import wait_for
 
+JOBS = Path(__file__).parent / "jobs"
 LAST_DAY = "2099-12-31"
 RULE = "stage_runaway_spill"
 # A policy that a small job satisfies, with all actions.
@@ -35,6 +36,12 @@ POLICY = json.dumps(
 )
 # The same with a condition that no job satisfies.
 STRICT_POLICY = POLICY.replace("1000.0", "1e15")
+
+CONDITION = '"running_disk_spilled_bytes", "operator": ">=", "threshold": 1000.0'
+# Policies that each running stage satisfies.
+ANY_STAGE = POLICY.replace(CONDITION, '"elapsed_ms", "operator": ">=", "threshold": 0.0')
+SHARED = ANY_STAGE.replace('"shared_driver": false', '"shared_driver": true')
+ACTIONS = ("kill_task", "cancel_query", "cancel_stage", "cancel_jobs", "stop_application")
 
 
 def policy_hash(line: str) -> str:
@@ -158,3 +165,61 @@ def fuse(kafka_bootstrap: str, topics: str) -> Iterator[Fuse]:
     found = Fuse(kafka_bootstrap, topics)
     yield found
     found.close()
+
+
+class Target:
+    """One running job, with the signals that name it."""
+
+    def __init__(self, job: SparkRun, fuse: Fuse, facts: Facts, signer: Signer) -> None:
+        self.job, self._fuse, self._facts, self._signer = job, fuse, facts, signer
+        self.app_id, start = job.wait_for_line("APPLICATION").split()
+        self._start_ms = int(start)
+
+    def running(self) -> list:
+        """Return the running tasks that have reported progress."""
+        ended = {task.task_id for task in self._facts.of("task_ended")}
+        latest = {task.task_id: task for task in self._facts.of("task_progress")}
+        return [task for task in latest.values() if task.task_id not in ended]
+
+    def send(self, signal_id: str, generation: int, **changes: object) -> None:
+        """Send a signal about the first running stage."""
+        tasks = wait_for(self.running, 240, "a running task with progress")
+        defaults = {"stage_id": tasks[0].stage_id, "policy_hash": policy_hash(ANY_STAGE)}
+        payload = signal(self.app_id, self._start_ms, signal_id, generation, **(defaults | changes))
+        self._fuse.send(self.app_id, self._signer.envelope(payload))
+
+
+@pytest.fixture
+def until(tmp_path: Path) -> Path:
+    """Return the file for which the tasks wait."""
+    return tmp_path / "until"
+
+
+@pytest.fixture
+def start(
+    kafka_bootstrap: str, topics: str, fuse: Fuse, facts: Facts, tmp_path: Path, until: Path
+) -> Iterator[Callable[..., tuple[Target, Signer]]]:
+    """Return a function that starts a job for which all actions are armed."""
+    runs: list[SparkRun] = []
+    policies = tmp_path / "policies.jsonl"
+    policies.write_text(f"{ANY_STAGE}\n{SHARED}\n")
+
+    def run(version: str, script: str, **settings: str) -> tuple[Target, Signer]:
+        signer, operator = Signer(), Signer("approve")
+        options = {
+            "spark.sparkfuse.kafka.bootstrap": kafka_bootstrap,
+            "spark.sparkfuse.topic.prefix": topics,
+            "spark.sparkfuse.fuse": "act",
+            "spark.sparkfuse.fuse.publicKeys": f"{signer.inline},{operator.inline}",
+            "spark.sparkfuse.fuse.policies": str(policies),
+            "spark.test.until": str(until),
+        }
+        runs.append(SparkRun(version, JOBS / script, options | settings, tmp_path / "job.log"))
+        for action in ACTIONS:
+            fuse.control(operator, control_id=f"arm-{action}", kind="arm", rule=RULE, action=action)
+        return Target(runs[-1], fuse, facts, signer), operator
+
+    yield run
+    until.touch()
+    for each in runs:
+        each.stop()

@@ -116,17 +116,25 @@ final class SparkActuator implements Actuator {
     return cancelJobs("query " + signal.getJobTag(), jobs, () -> running(jobs), reason);
   }
 
-  /** Stops streaming queries by their own method: cancelling a micro-batch would fail the query. */
-  private ActResult stopStreaming(Set<Integer> jobs) throws Exception {
+  /**
+   * Stops streaming queries by their own method: cancelling a micro-batch would fail the query. It
+   * waits for the query without a limit, so it runs on a thread of its own.
+   */
+  private ActResult stopStreaming(Set<Integer> jobs) {
     Set<Long> tasks = registry.runningTasksOnlyOf(jobs);
-    for (String runId : registry.groups(jobs)) {
-      if (!streaming.stop(runId)) {
-        throw new IllegalStateException("there is no streaming query with the run id " + runId);
+    boolean found = false;
+    for (String runId : registry.groups(jobs)) { // the job group of a batch is the run id
+      Runnable stop = streaming.stopOf(runId);
+      if (stop != null) {
+        found = true;
+        DaemonThreads.of("stop", faults, stop).start();
       }
     }
-    long untilMs = clock.ms() + WAIT_MS;
-    await(() -> ended(jobs, tasks), untilMs);
-    return result("streaming query", tasks, running(jobs), runningTasks(tasks));
+    if (!found) {
+      throw new IllegalStateException("the streaming query of the jobs " + jobs + " is not known");
+    }
+    await(() -> ended(jobs, tasks), clock.ms() + WAIT_MS);
+    return result("the streaming query", tasks, running(jobs), registry.runningTasks());
   }
 
   private void cancelTag(String tag, String reason) throws Exception {

@@ -2,7 +2,6 @@ package io.sparkfuse.spark.hook;
 
 import io.sparkfuse.spark.listener.ScalaAccess;
 import io.sparkfuse.spark.safety.PluginLog;
-import java.lang.reflect.Method;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Map;
@@ -10,7 +9,7 @@ import java.util.Map;
 /**
  * The streaming queries of this driver, by reflection, because the plugin's build has no Spark SQL.
  */
-class StreamingQueries {
+final class StreamingQueries {
   // Spark 4 has moved the class of sessions in a driver.
   private static final String[] SESSIONS = {
     "org.apache.spark.sql.classic.SparkSession", "org.apache.spark.sql.SparkSession"
@@ -21,21 +20,14 @@ class StreamingQueries {
     return queries().size();
   }
 
-  /**
-   * Stops the query of a run with its own {@code stop}, which lets it end its batch.
-   *
-   * @return whether there was such a query
-   */
-  boolean stop(String runId) throws Exception {
+  /** Returns what stops the query of a run with its own {@code stop}; null if it does not run. */
+  Runnable stopOf(String runId) {
     for (Object query : queries()) {
       if (runId.equals(ScalaAccess.text(query, "runId"))) {
-        Method stop = query.getClass().getMethod("stop");
-        stop.setAccessible(true);
-        stop.invoke(query);
-        return true;
+        return () -> ScalaAccess.get(query, "stop");
       }
     }
-    return false;
+    return null;
   }
 
   /** Returns the running queries of all sessions, which one map of Spark's shared state holds. */
