@@ -91,7 +91,7 @@ test-plugin-long: | setup ## run the long tests of the plugin: a million tasks w
 	$(MVN) -f $(PLUGIN)/pom.xml test -Dtest.groups=long -Dtest.excluded=
 
 .PHONY: test-long
-test-long: test-plugin-long ## run the tests that CI skips: other Spark versions, installations, broker states, outages (30 minutes)
+test-long: test-plugin-long $(STAMPS)/env-connect ## run the tests that CI skips: other Spark versions, installations, broker states, outages (30 minutes)
 	$(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
 .PHONY: test-kernel

@@ -1,0 +1,22 @@
+"""A Connect server with the plugin; it ends when a file exists.
+
+Usage: connect_server.py, with the file in the setting `spark.test.until`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import sparkfuse
+
+spark = SparkSession.builder.appName("server").getOrCreate()
+until = spark.conf.get("spark.test.until")
+fuse = sparkfuse.CircuitBreaker(spark)
+while not fuse.state()["watching"]:
+    pass
+print("APPLICATION", spark.sparkContext.applicationId, spark.sparkContext._jsc.sc().startTime(), flush=True)
+while not Path(until).exists():
+    pass
+spark.stop()
