@@ -6,6 +6,9 @@ import java.util.Map;
 
 /** Gates that decide with the driver's own counters whether the right work would be stopped. */
 final class EvidenceGates {
+  /** A hold is obeyed at most this long after it began, in ms. */
+  static final long MAX_PAUSE_MS = 10_000;
+
   private EvidenceGates() {}
 
   /** Refuses wide actions where several users or queries share the driver. */
@@ -107,6 +110,19 @@ final class EvidenceGates {
     Long elapsedMs = columns.get("elapsed_ms");
     return elapsedMs != null && elapsedMs < context.policy.afterMs
         ? GateResult.refuse("disagrees", "the stage has run for only " + elapsedMs + " ms")
+        : GateResult.PASS;
+  }
+
+  /**
+   * Refuses a stop if the driver paused, for example in a garbage collection, since it began to
+   * read the controls: a hold may have begun in the pause.
+   */
+  static GateResult pause(GateContext context) {
+    return context.stopsNow() && context.sinceControlsMs > MAX_PAUSE_MS
+        ? GateResult.refused(
+            "the driver paused: it began to read the controls "
+                + context.sinceControlsMs
+                + " ms before it could act")
         : GateResult.PASS;
   }
 

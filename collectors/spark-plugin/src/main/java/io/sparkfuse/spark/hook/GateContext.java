@@ -33,6 +33,10 @@ final class GateContext {
   boolean ownHold;
 
   ControlSnapshot controls;
+
+  /** Time from the beginning of reading the controls until the counters were read, in ms. */
+  long sinceControlsMs;
+
   Observation observed;
 
   /** Why the stop is only a warning; null if it is not. */
@@ -71,6 +75,7 @@ final class GateContext {
     copy.mode = mode;
     copy.ownHold = ownHold;
     copy.controls = controls;
+    copy.sinceControlsMs = sinceControlsMs;
     copy.observed = observed;
     copy.warnReason = reason;
     return copy;

@@ -80,7 +80,8 @@ final class Gates {
               new Gate("shared_driver", false, EvidenceGates::sharedDriver),
               new Gate("blind", false, EvidenceGates::blind),
               new Gate("target", false, EvidenceGates::target),
-              new Gate("predicate", false, EvidenceGates::predicate)));
+              new Gate("predicate", false, EvidenceGates::predicate),
+              new Gate("pause", false, EvidenceGates::pause)));
 
   private Gates() {}
 

@@ -164,9 +164,11 @@ final class Hook {
     context.memory = before;
     context.policy = policies.find(signal.getPolicyHash());
     context.mode = state.mode();
+    long beganMs = edge.clock.ms();
     context.controls = edge.controls.refresh(CONTROLS_MS);
     context.ownHold = state.holds();
     context.observed = edge.counters.observe(signal);
+    context.sinceControlsMs = edge.clock.ms() - beganMs;
     context.nowMs = time.brokerMs + edge.clock.ms() - time.clockMs;
     return Gates.evaluate(gates, context);
   }

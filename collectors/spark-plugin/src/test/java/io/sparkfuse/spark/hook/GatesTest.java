@@ -349,6 +349,14 @@ class GatesTest {
             "cancel_query",
             "policy_hash",
             shared),
+        new Case(
+            "pause",
+            "the driver pauses after it has read the controls",
+            "refused",
+            all -> {
+              all.edge.pauseMs = EvidenceGates.MAX_PAUSE_MS + 1;
+              all.send(all.signal(7));
+            }),
         observed("blind", "dropped events", "blind", o -> o.droppedEvents = 1),
         observed("blind", "unknown dropped events", "blind", o -> o.droppedEvents = -1),
         observed("blind", "skipped events", "blind", o -> o.skippedEvents = true),

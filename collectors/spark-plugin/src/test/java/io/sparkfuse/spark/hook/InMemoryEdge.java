@@ -19,6 +19,9 @@ final class InMemoryEdge implements Clock, Controls, Counters, Actuator, Receipt
   /** Time that each acknowledgement takes. */
   long acknowledgementMs;
 
+  /** Time that passes before the counters are read. */
+  long pauseMs;
+
   boolean brokerReachable = true;
   boolean controlsReachable = true;
   ControlBook book;
@@ -63,6 +66,7 @@ final class InMemoryEdge implements Clock, Controls, Counters, Actuator, Receipt
 
   @Override
   public Observation observe(Signal signal) {
+    clockMs += pauseMs;
     return observed;
   }
 
