@@ -50,7 +50,8 @@ def watched(stack: RunningStack, jobs: Jobs) -> Watched:
 
 def _paged(stack: RunningStack) -> bool:
     alerts = [alert for delivery in stack.receiver.deliveries for alert in delivery.payload["alerts"]]
-    return any("dag" in alert["labels"]["job_key"] and alert["labels"]["rule"] == "task_stuck" for alert in alerts)
+    labels = [alert["labels"] for alert in alerts]
+    return any("dag" in each.get("job_key", "") and each.get("rule") == "task_stuck" for each in labels)
 
 
 def _stored(stack: RunningStack) -> bool:
