@@ -1,1 +1,1 @@
-"""The rule catalog, its compiler, and the knowledge that live and offline share."""
+"""The rule catalog, its compiler, and the functions that live detection and offline analysis share."""

@@ -1,6 +1,6 @@
-"""The labels of a finding's alert: its identity in Alertmanager, which silences match.
+"""The labels of a finding's alert: they identify the alert in Alertmanager, and silences match them.
 
-The sender attaches them, and the fuse controller evaluates silences against them before the alert exists.
+The sender attaches the labels. The fuse controller compares silences with the labels before the alert exists.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def alert_name(rule: str) -> str:
 
 
 def alert_labels(finding: Finding) -> Mapping[str, str]:
-    """Return the labels of the alert of a finding; empty ones are left out, because Alertmanager has no empty label."""
+    """Return the labels of a finding's alert, without empty ones, because Alertmanager does not store empty labels."""
     labels = {
         "alertname": alert_name(finding.rule),
         "rule": finding.rule,
@@ -35,7 +35,7 @@ def alert_labels(finding: Finding) -> Mapping[str, str]:
 
 
 def latest_run(finding: Finding) -> FindingRun:
-    """Return the run that the description is about: the latest firing run, else the latest."""
+    """Return the run that the description reports: the latest firing run, or the latest run if none is firing."""
     return max(finding.runs, key=lambda run: (run.state == "firing", run.started_ms), default=FindingRun())
 
 

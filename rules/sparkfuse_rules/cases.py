@@ -21,7 +21,7 @@ _CLICKHOUSE_TYPES = {"int32": "Int32", "int64": "Int64", "double": "Float64", "s
 
 @dataclass(frozen=True)
 class CaseResult:
-    """The result of one case: ``actual`` is a severity or quiet."""
+    """The result of one test case; ``actual`` is the severity that the rule returned, or quiet."""
 
     rule: Rule
     case: Case
@@ -29,12 +29,12 @@ class CaseResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the result is the one that the case expects."""
+        """Whether the actual result is the expected result of the case."""
         return self.actual == self.case.expect
 
 
 def run_cases(rules: Iterable[Rule], dialect: Dialect, run_sql: RunSql) -> tuple[CaseResult, ...]:
-    """Run every case of ``rules`` in one statement, because some engines are slow to start a query."""
+    """Run all cases of ``rules`` in one SQL statement, because some engines are slow to start a query."""
     cases = [(rule, case) for rule in rules for case in rule.cases]
     if not cases:
         return ()
@@ -43,7 +43,10 @@ def run_cases(rules: Iterable[Rule], dialect: Dialect, run_sql: RunSql) -> tuple
 
 
 def cases_sql(cases: Sequence[tuple[Rule, Case]], dialect: Dialect) -> str:
-    """Return the statement that evaluates all cases: one row (number, severity) each, where NULL means quiet."""
+    """Return the SQL statement that evaluates all cases.
+
+    Each result row is (number of the case, severity); a NULL severity means quiet.
+    """
     views: dict[str, list[_NumberedCase]] = {}
     for number, (rule, case) in enumerate(cases):
         variant = (rule.id, *case.params.items())
@@ -54,7 +57,7 @@ def cases_sql(cases: Sequence[tuple[Rule, Case]], dialect: Dialect) -> str:
 
 
 class _NumberedCase(NamedTuple):
-    """One case with its number, and the variant of its rule that the params of the case select."""
+    """One case with its number, and the variant of its rule that the case's params select."""
 
     number: int
     variant: tuple[object, ...]
@@ -63,7 +66,7 @@ class _NumberedCase(NamedTuple):
 
 
 def _view_sql(cases: Sequence[_NumberedCase], dialect: Dialect) -> str:
-    """Return one statement over one table for all cases of a view, because planning many operators is slow."""
+    """Return one SQL statement over one table for all cases of a view, because engines plan many operators slowly."""
     rules = {each.variant: each.rule for each in cases}
     variants = {variant: str(number) for number, variant in enumerate(rules)}
     names = list(dict.fromkeys(name for rule in rules.values() for name in columns(rule)))
@@ -86,7 +89,10 @@ def _given_sql(name: str, rule: Rule, dialect: Dialect) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]], names: Sequence[str], dialect: Dialect) -> str:
-    """Return the rows as a table of texts: for other values than plain literals Flink plans one source per row."""
+    """Return the SQL of a table that contains the rows as texts.
+
+    Flink plans one source for each row if a row contains anything but plain literals.
+    """
     header = ["case_number", "rule_variant", *(f"given_{name}" for name in names)]
     values = ", ".join(f"({', '.join(_quoted(text) for text in row)})" for row in rows)
     if dialect == "clickhouse":

@@ -1,4 +1,4 @@
-"""Load the rules, one file each; an error names the file, the key and the nearest known name."""
+"""Load the rules, one per file; each error names the file, the key and the nearest known name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FUSE_KEYS = ("actions", "after", "needs", "max_counter_age", "severity", "appro
 
 @dataclass(frozen=True)
 class Catalog(Mapping[str, Rule]):
-    """The rules by id, ordered by id."""
+    """The rules of the product by rule id, ordered by id."""
 
     rules: Mapping[str, Rule]
 
@@ -70,9 +70,10 @@ def load_catalog(directory: Path | None = None, overrides: Mapping[str, Any] | P
 
 
 def _with_overrides(rule: Rule, override: Override | None, variants: Sequence[tuple[str, Override]]) -> Rule | None:
-    """Return the rule with the overrides of sparkfuse.yaml; None if it is disabled for all jobs."""
+    """Return the rule with the overrides of sparkfuse.yaml; None if the overrides disable the rule for all jobs."""
     base = _overridden(rule, override)
-    # Overrides for some jobs apply after those for all jobs; a rule that is disabled for all may be enabled for some.
+    # The overrides for one job pattern are applied after the overrides for all jobs. So a pattern may enable a rule
+    # that is disabled for all other jobs.
     below = base or _overridden(rule, replace(override, enabled=True) if override else None)
     if below is None:
         return None
@@ -161,7 +162,7 @@ def _overridden(rule: Rule, override: Override | None) -> Rule | None:
 
 
 def _checked(rule: Rule) -> Rule:
-    """Validate what overrides may have changed, and return the rule with its params bound in the description."""
+    """Validate the values that overrides may have changed; return the rule with its params in the description."""
     _check_predicates(rule)
     _check_description(rule)
     values = {name: param.value for name, param in rule.params.items()}

@@ -1,4 +1,4 @@
-"""The inhibitions of the rule catalog."""
+"""The inhibitions of the rule catalog, read from the generated file."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ def catalog_inhibitions() -> tuple[Inhibition, ...]:
 
 @cache
 def related_rules() -> frozenset[str]:
-    """Return the rules that inhibit another rule or are inhibited."""
+    """Return the ids of all rules that inhibit another rule or are inhibited by one."""
     return frozenset(name for each in catalog_inhibitions() for name in (each.cause, *each.silences))
 
 
 @cache
 def rules_with_host_label() -> frozenset[str]:
-    """Return the rules whose alerts have the label host, because they inhibit or are inhibited by host."""
+    """Return the ids of the rules whose alerts need the label ``host``.
+
+    A rule needs the label if it inhibits alerts of the same host, or if such a rule inhibits it.
+    """
     return frozenset(
         name for each in catalog_inhibitions() if HOST in each.equal for name in (each.cause, *each.silences)
     )

@@ -1,7 +1,8 @@
-"""The catalog compiled for offline analyses; compiling it at run time takes longer than reading a small log.
+"""The rule catalog, compiled for offline analyses.
 
-``python -m sparkfuse_rules.generate`` writes ``generated/offline.json``. If the catalog has changed since, or if there
-are overrides, the rules are compiled at run time with the same result.
+To compile the catalog at run time takes longer than to read a small log. So ``python -m sparkfuse_rules.generate``
+writes the compiled rules to ``generated/offline.json``. If the catalog changed after that, or if there are overrides,
+the rules are compiled at run time, with the same result.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from sparkfuse_contracts.assets import AssetMissingError, asset
 class CompiledRule:
     """A rule that DataFusion evaluates offline.
 
-    ``severity_sql`` returns the highest severity, or NULL. ``evidence`` are the columns that the rule mentions.
-    ``undecidable`` are the required columns that no event log has; if there are any, the rule is not evaluated.
-    ``inhibits`` are the rules that are its symptoms.
+    ``severity_sql`` returns the highest severity, or NULL. ``evidence`` lists the columns that the rule mentions.
+    ``undecidable`` lists the required columns that no event log contains; if the list is not empty, the rule is not
+    evaluated. ``inhibits`` lists the rules that are symptoms of this rule.
     """
 
     id: str
@@ -37,7 +38,7 @@ class CompiledRule:
 
 
 def rules_offline(config_file: Path | None = None) -> tuple[CompiledRule, ...]:
-    """Return the rules ordered by id, with the overrides of a sparkfuse.yaml.
+    """Return the rules ordered by id, with the overrides of the sparkfuse.yaml at ``config_file``.
 
     Raises RuleError if the catalog or the overrides are invalid.
     """

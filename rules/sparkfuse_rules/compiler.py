@@ -1,9 +1,11 @@
-"""Compile a rule's predicates to the SQL of Flink, DataFusion and ClickHouse, with the same result in each.
+"""Compile a rule's predicates to the SQL of Flink, DataFusion and ClickHouse; all three return the same result.
 
-The engines differ in integer division (Flink truncates, ClickHouse does not), division by zero (Flink's job fails, the
-others return infinity), the logarithm or root of an invalid value (DataFusion orders NaN above all numbers), and
-integers next to doubles in one CASE (an error in ClickHouse). So every number is a DOUBLE and every undefined result is
-NULL, which does not fire.
+The engines differ in these operations:
+integer division: Flink truncates the result, ClickHouse does not;
+division by zero: Flink's job fails, the other engines return infinity;
+logarithm or root of an invalid value: DataFusion orders NaN above all numbers;
+integers next to doubles in one CASE: ClickHouse reports an error.
+So the compiler makes every number a DOUBLE and every undefined result NULL. A rule does not fire on NULL.
 """
 
 from __future__ import annotations
@@ -34,9 +36,9 @@ _ABSENT: Mapping[str, frozenset[str]] = {
 def severity_sql(rule: Rule, dialect: Dialect, column_prefix: str = "") -> str:
     """Return the SQL expression for the rule's highest severity, or NULL if the rule does not fire.
 
-    ``column_prefix`` is the nested row that has the columns of the view, empty if they are top-level columns. NULL
-    evidence gives NULL. If the rule has overrides for some jobs, the column ``job_key`` selects them.
-    Raises RuleError for an unknown name.
+    ``column_prefix`` is the name of the nested row that contains the columns of the view; it is empty if they are
+    top-level columns. If the evidence is NULL, the result is NULL. If the rule has overrides for some jobs, the column
+    ``job_key`` selects them. Raises RuleError for an unknown name.
     """
     sql = _severity_sql(rule, dialect, column_prefix) if rule.enabled else _NOTHING[dialect]
     if not rule.variants:
@@ -50,7 +52,7 @@ def severity_sql(rule: Rule, dialect: Dialect, column_prefix: str = "") -> str:
 
 
 def job_matches(pattern: str, dialect: Dialect) -> str:
-    """Return the SQL condition that the whole ``job_key`` matches a pattern of * and ?."""
+    """Return the SQL condition that is true if the whole ``job_key`` matches a pattern with * and ?."""
     written = "".join({"*": ".*", "?": "."}.get(each) or _escaped(each) for each in pattern)
     literal = "'^" + written.replace("'", "''") + "$'"
     return {
@@ -61,7 +63,10 @@ def job_matches(pattern: str, dialect: Dialect) -> str:
 
 
 def _escaped(character: str) -> str:
-    """Return a character for a regular expression, in brackets: engines differ in how they read a backslash."""
+    """Return a character escaped for a regular expression.
+
+    The escape uses brackets, because engines differ in how they interpret a backslash.
+    """
     return character if character.isalnum() or character in " _-/:,;@#%&=<>!~'\"" else f"[{character}]"
 
 
@@ -81,20 +86,21 @@ def _severity_sql(rule: Rule, dialect: Dialect, column_prefix: str) -> str:
 
 
 def when_sql(rule: Rule, dialect: Dialect, column_prefix: str = "") -> str:
-    """Return the SQL of the rule's ``when``; NULL evidence gives NULL."""
+    """Return the SQL of the rule's ``when`` condition; the result is NULL if the evidence is NULL."""
     return write(_bound(rule, "when", rule.when), dialect, _numbers(rule), column_prefix)
 
 
 def columns(rule: Rule) -> tuple[str, ...]:
-    """Return the columns that the rule evaluates, in the order of the view: its evidence."""
+    """Return the rule's evidence: the columns that the rule evaluates, in the order of the view."""
     used = set().union(*(columns_of(predicate) for predicate in _predicates(rule)))
     return tuple(column for column in VIEWS[rule.view] if column in used)
 
 
 def decidable(rule: Rule, engine: Engine) -> bool:
-    """Return whether the required columns of the rule exist: live, offline (event logs) or in history.
+    """Return whether all required columns of the rule exist in ``engine``.
 
-    A column inside COALESCE is not required. A rule that is not decidable is reported as such, never as passed.
+    ``engine`` is live, offline (event logs) or history. A column inside COALESCE is not required. A rule that is not
+    decidable is reported as not decidable, never as passed.
     """
     return not undecidable_columns(rule, engine)
 
@@ -112,7 +118,7 @@ def needed_columns(rule: Rule) -> tuple[str, ...]:
 
 
 def needs_sql(rule: Rule, dialect: Dialect) -> str:
-    """Return the SQL condition that all ``fuse.needs`` are true; NULL evidence gives NULL."""
+    """Return the SQL condition that is true if all ``fuse.needs`` are true; it is NULL if the evidence is NULL."""
     needs = rule.fuse.needs if rule.fuse else ()
     held = [_bound(rule, f"fuse.needs[{place}]", text) for place, text in enumerate(needs)]
     return write(exp.and_(exp.true(), *held), dialect, _numbers(rule))

@@ -121,7 +121,7 @@ def _is_known_format(name: str, spec: str) -> bool:
 
 
 def _optional(spec: str) -> tuple[str, str]:
-    """Split an optional text into its sign, ? or ?+, and the text."""
+    """Split the format of an optional text into its prefix (? or ?+) and the text."""
     return ("?+", spec[2:]) if spec.startswith("?+") else ("?", spec[1:])
 
 
@@ -147,7 +147,7 @@ def _formatted(value: object, spec: str) -> str:
         return UNKNOWN
     try:
         if spec in ("bytes", "duration"):
-            number = float(value)  # type: ignore[arg-type]  # anything else is reported as unknown
+            number = float(value)  # type: ignore[arg-type]  # other types are rendered as unknown
             return readable_bytes(number) if spec == "bytes" else readable_duration(number)
         if spec.startswith("count "):
             return f"{value:,} {spec.removeprefix('count ')}{'' if value == 1 else 's'}"

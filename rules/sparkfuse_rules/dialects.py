@@ -16,15 +16,15 @@ DIALECTS: tuple[Dialect, ...] = ("flink", "datafusion", "clickhouse")
 
 
 class Flink(SqlglotDialect):
-    """The part of Flink SQL that predicates use: names in backticks, text as STRING."""
+    """The part of Flink SQL that predicates use: names in backticks, and text of type STRING."""
 
     class Tokenizer(SqlTokenizer):
-        """The quotes of names."""
+        """The tokenizer with Flink's quotes for names."""
 
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`"]
 
     class Generator(SqlGenerator):
-        """The names of types."""
+        """The generator with Flink's names for types."""
 
         TYPE_MAPPING: ClassVar[dict[Any, str]] = {**SqlGenerator.TYPE_MAPPING, exp.DType.VARCHAR: "STRING"}
 
@@ -37,15 +37,16 @@ _WRITERS: Mapping[Dialect, type[SqlglotDialect]] = {"flink": Flink, "datafusion"
 
 
 def write(tree: exp.Expr, dialect: Dialect, numbers: Collection[str], column_prefix: str = "") -> str:
-    """Return the SQL of ``tree``, which ``predicate.parse_predicate`` has validated; all engines give the same result.
+    """Return the SQL of the predicate ``tree`` for one engine; all engines evaluate it to the same result.
 
-    ``numbers`` are the numeric columns. Raises ValueError for an unknown dialect.
+    ``predicate.parse_predicate`` must have validated ``tree``. ``numbers`` are the numeric columns. Raises ValueError
+    for an unknown dialect.
     """
     if dialect not in _WRITERS:
         raise ValueError(f"unknown dialect {dialect!r}; known are: {', '.join(DIALECTS)}")
 
     def rewritten(node: exp.Expr) -> exp.Expr:
-        """Rewrite from the leaves up, each node once, even if a rewrite creates nodes of the same type."""
+        """Rewrite from the leaves up, and each node only once, even if a rewrite creates nodes of the same type."""
         if isinstance(node, exp.Column):
             column = _column(node.name, dialect, column_prefix)
             return exp.cast(column, "DOUBLE") if node.name in numbers else column
@@ -91,13 +92,13 @@ def _remainder(node: exp.Expr) -> exp.Expr:
 
 
 def _whole(value: exp.Expr) -> exp.Expr:
-    """Return the value without its fraction; NULL beyond 64 bits, where the engines fail or wrap."""
+    """Return the SQL of the value without its fraction; NULL beyond 64 bits, because engines fail or overflow there."""
     fits = exp.LT(this=exp.Abs(this=value.copy()), expression=exp.Literal.number("9E18"))
     return exp.cast(exp.Case(ifs=[exp.If(this=fits, true=value)]), "BIGINT")
 
 
 def _where(holds: type[exp.Binary], value: exp.Expr) -> exp.Expr:
-    """Return the value if it is above zero (GT) or not below zero (GTE), else NULL."""
+    """Return SQL that is the value if the value is above zero (GT) or at least zero (GTE), else NULL."""
     condition = holds(this=value.copy(), expression=exp.Literal.number("0E0"))
     return exp.Case(ifs=[exp.If(this=condition, true=value)])
 

@@ -20,7 +20,7 @@ _LONGEST_EXAMPLE = 160
 def identity_cases() -> list[Mapping[str, Any]]:
     """Return the cases of identity_cases.yaml.
 
-    Keys: case, how, properties, name, user, job_key; owner and team where the case sets them.
+    Each case has the keys case, how, properties, name, user and job_key. A case may also have the keys owner and team.
     """
     content: list[Mapping[str, Any]] = yaml.safe_load((_RULES / "identity_cases.yaml").read_text(encoding="utf-8"))
     return content

@@ -1,4 +1,4 @@
-"""The error for rules and configuration, which names the nearest known name."""
+"""The error for invalid rules and configuration; its message suggests the nearest known name."""
 
 from __future__ import annotations
 

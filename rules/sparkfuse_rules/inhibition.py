@@ -1,4 +1,4 @@
-"""Compute which findings are inhibited while another one fires, from the key ``inhibits`` of the rules."""
+"""Compute from the key ``inhibits`` of the rules which findings are inhibited while another finding fires."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from sparkfuse_rules.rule import Rule
 
 _JOB = ("cluster", "tenant", "job_key")
 _STAGE = (*_JOB, "scope")
-# The labels that a cause and its symptom have in common, by the view of the cause: stage, job, or host.
+# The labels that must be equal in the alerts of a cause and its symptom. The view of the cause decides whether these
+# are the labels of a stage, a job or a host.
 EQUAL: Mapping[str, tuple[str, ...]] = {
     "stage_live": _STAGE,
     "task_live": _STAGE,
@@ -27,8 +28,8 @@ EQUAL: Mapping[str, tuple[str, ...]] = {
 class Inhibition:
     """While ``cause`` fires, the rules in ``silences`` are inhibited if the labels in ``equal`` are the same.
 
-    If ``pages`` is true, the cause may be critical and then also inhibits critical findings. If ``only_pages`` is true,
-    the cause inhibits nothing as a warning.
+    If ``pages`` is true, the cause may become critical, and then it also inhibits critical findings. If ``only_pages``
+    is true, the cause inhibits findings only while it is critical.
     """
 
     cause: str

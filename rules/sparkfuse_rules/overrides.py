@@ -18,7 +18,10 @@ _KEYS = ("enabled", "params", "severity", "fuse")
 
 @dataclass(frozen=True)
 class Override:
-    """The override of one rule: params, conditions of severities (None removes one), and the mode of its fuse."""
+    """The override of one rule: its params, the conditions of its severities, and the mode of its fuse.
+
+    A condition that is None removes the severity.
+    """
 
     place: str
     enabled: bool
@@ -30,7 +33,7 @@ class Override:
 def read_overrides(source: Mapping[str, Any] | Path | None) -> Mapping[str, Override]:
     """Return the overrides by rule id, from a sparkfuse.yaml or from the content of its key ``rules``.
 
-    Raises RuleError with place and key. The catalog checks whether rules and params exist.
+    The catalog checks later whether the rules and params exist. Raises RuleError, which names place and key.
     """
     if source is None:
         return {}
@@ -42,10 +45,10 @@ def read_overrides(source: Mapping[str, Any] | Path | None) -> Mapping[str, Over
 
 
 def read_job_overrides(source: Mapping[str, Any] | Path | None) -> Sequence[tuple[str, Mapping[str, Override]]]:
-    """Return the overrides for jobs in their order: a pattern of job keys, and the overrides by rule id.
+    """Return the overrides for jobs, in the order of the file: (pattern of job keys, overrides by rule id).
 
-    They are the list ``jobs`` of sparkfuse.yaml: ``{job: "etl_*", rules: {stage_slow: {...}}}``.
-    Raises RuleError with place and key.
+    The source is the list ``jobs`` of sparkfuse.yaml: ``{job: "etl_*", rules: {stage_slow: {...}}}``. Raises RuleError,
+    which names place and key.
     """
     if not isinstance(source, Path):
         return ()
@@ -82,7 +85,7 @@ def read_list(path: Path, section: str) -> Sequence[Any]:
 
 
 def read_condition(place: str, value: object) -> str:
-    """Return the condition of a severity: SQL, or true for always. Raises RuleError."""
+    """Return the condition of a severity: SQL, or true if the severity always applies. Raises RuleError."""
     return "TRUE" if value is True else strict_yaml.text(place, value)
 
 

@@ -1,4 +1,4 @@
-"""Map jobs to their owner and team, from sparkfuse.yaml, if their own settings do not name them."""
+"""Map jobs to their owner and team from sparkfuse.yaml, for jobs whose own settings do not name them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Owners:
     entries: tuple[OwnerEntry, ...] = ()
 
     def of(self, job_key: str) -> tuple[str | None, str | None]:
-        """Return owner and team of a job, each from the first matching entry that has it."""
+        """Return the owner and the team of a job; each is from the first matching entry that sets it."""
         matching = [entry for entry in self.entries if fnmatch.fnmatchcase(job_key, entry.job)]
         owner = next((entry.owner for entry in matching if entry.owner), None)
         team = next((entry.team for entry in matching if entry.team), None)
@@ -40,7 +40,7 @@ class Owners:
 
 
 def read_owners(path: Path | None) -> Owners:
-    """Return the section ``owners`` of sparkfuse.yaml, empty without a file. Raises RuleError."""
+    """Return the section ``owners`` of sparkfuse.yaml; no entries if there is no file. Raises RuleError."""
     return Owners(tuple(_entries(f"{path}: {SECTION}", read_list(path, SECTION)))) if path else Owners()
 
 

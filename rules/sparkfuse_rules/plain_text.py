@@ -1,6 +1,7 @@
-"""Clean text from users' jobs for people: bounded length, one line, no hidden characters, no secrets.
+"""Clean text from users' jobs before people read it: one line, limited length, no hidden characters, no secrets.
 
-Markup is escaped in the template for Slack (templates/slack.tmpl), because a pager or a webhook would show ``&lt;``.
+Markup is escaped in the template for Slack (templates/slack.tmpl) and not here, because a pager or a webhook would show
+``&lt;``.
 """
 
 from __future__ import annotations
@@ -22,16 +23,17 @@ _MARKUP = re.compile("[<>&]")
 def plain(text: str, limit: int) -> str:
     """Return the text in one line without hidden characters and secrets, truncated to ``limit`` with an ellipsis.
 
-    Collectors remove secrets too; this is the last check before a notification.
+    Collectors remove secrets too; this function is the last check before a notification.
     """
     line = scrub(_SPACES.sub(" ", HIDDEN.sub("", text)).strip())
     return line if len(line) <= limit else (line[: limit - 1] + "…")[: max(limit, 0)]
 
 
 def label(text: str, limit: int = 200) -> str:
-    """Return the text as a label value, also without ``< > &``, because templates of others may not escape labels.
+    """Return the text as a label value, without ``< > &``, because other teams' templates may not escape labels.
 
-    A longer text is truncated and gets a hash of the whole, so that different names stay different.
+    A text longer than ``limit`` is truncated and ends with a hash of the whole text, so that different texts stay
+    different.
     """
     line = _MARKUP.sub("_", plain(text, len(text) + 1))
     if len(line) <= limit:

@@ -1,4 +1,4 @@
-"""The fuse policies as the hook reads them: one line of JSON for each rule, identified by the hash of the line."""
+"""The fuse policies as the hook reads them: one line of JSON per rule, identified by the hash of the line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def policy_line(rule: Rule) -> str:
 
 
 def policy_hash(line: str) -> str:
-    """Return the SHA-256 of a policy line in hexadecimal digits; a signal names the policy by it."""
+    """Return the SHA-256 of a policy line in hexadecimal digits; a signal contains this hash to identify the policy."""
     return hashlib.sha256(line.encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Parse and validate predicates in the subset of SQL that all engines evaluate in the same way."""
+"""Parse and validate predicates in the subset of SQL that all engines evaluate to the same result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NUMERIC_TYPES = frozenset(name for name, kind in _KINDS.items() if kind == NUMBE
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 _ORDER = (exp.GT, exp.GTE, exp.LT, exp.LTE)
 _FUNCTIONS = (exp.Abs, exp.Ceil, exp.Floor, exp.Ln, exp.Sqrt)
-# The allowed operations as rules write them, for the hint in an error.
+# The allowed operations in the syntax of rules; the message of an error lists them.
 KNOWN = (
     "+ - * / %", "= <> < <= > >=", "AND OR NOT", "BETWEEN", "IN", "LIKE", "IS NULL", "CASE", "COALESCE", "NULLIF",
     "ABS", "CEIL", "FLOOR", "LN", "LOG10", "SQRT", "POWER", "CHAR_LENGTH", "CAST(… AS BIGINT)",
@@ -45,12 +45,12 @@ def columns_of(tree: exp.Expr) -> frozenset[str]:
 
 
 def needed_columns_of(tree: exp.Expr) -> frozenset[str]:
-    """Return the columns that the predicate requires: those outside of COALESCE."""
+    """Return the columns that the predicate requires: all columns outside COALESCE."""
     return frozenset(column.name for column in tree.find_all(exp.Column) if not column.find_ancestor(exp.Coalesce))
 
 
 class _Checker:
-    """Determines the type of each node, or raises RuleError."""
+    """The type check of a predicate: it determines the type of each node, or raises RuleError."""
 
     def __init__(self, place: str, columns: Mapping[str, Column], params: Collection[str]) -> None:
         self._place, self._columns, self._params = place, columns, params
@@ -81,7 +81,7 @@ class _Checker:
         self._rules.update(dict.fromkeys((exp.EQ, exp.NEQ), lambda node: self._equal(node.this, node.expression)))
 
     def expects(self, kind: str, *nodes: exp.Expr) -> str:
-        """Return ``kind`` if all nodes have this type. Raises RuleError for the first one that has not."""
+        """Return ``kind`` if all nodes have this type. Raises RuleError for the first node of another type."""
         for node in nodes:
             if (found := self._kind(node)) != kind:
                 raise self._refused(f"{node.sql()} is a {found}, but a {kind} is required")

@@ -9,9 +9,10 @@ from fnmatch import fnmatchcase
 SEVERITIES = ("critical", "warning", "info")
 QUIET = "quiet"
 MODES = ("off", "shadow", "warn", "act")
-# What the fuse can do, narrowest first.
+# The actions of the fuse, narrowest first.
 ACTIONS = ("warn", "kill_task", "cancel_query", "cancel_stage", "cancel_jobs", "stop_application")
-# Columns that the hook in the driver computes from its own counters, so that it can verify the condition of a signal.
+# The columns that the hook computes from its own counters in the driver, so that it can verify the condition of a
+# signal.
 HOOK_COLUMNS = (
     "disk_spilled_bytes", "elapsed_ms", "failed_tasks", "finished_tasks", "killed_tasks", "memory_spilled_bytes",
     "num_tasks", "running_age_max_ms", "running_disk_spilled_bytes", "running_since_progress_min_ms",
@@ -23,7 +24,7 @@ Value = int | float | str | bool | None
 
 @dataclass(frozen=True)
 class Param:
-    """A threshold with its unit and its reason: ``value`` is in effect, ``default`` is the value of the catalog."""
+    """A threshold with its unit and reason; ``value`` is in effect, ``default`` is the catalog's value."""
 
     default: int | float
     unit: str
@@ -43,7 +44,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Condition:
-    """One comparison of a counter with a number, as the hook evaluates it."""
+    """One comparison of a counter with a number, in the form that the hook evaluates."""
 
     column: str
     operator: str
@@ -52,12 +53,13 @@ class Condition:
 
 @dataclass(frozen=True)
 class FusePolicy:
-    """What the fuse may do about a rule.
+    """The actions that the fuse may carry out for a rule, and their conditions.
 
-    ``actions`` may be taken, narrowest first, if the stage has run for ``after_ms``, the finding has at least
-    ``severity``, and all ``needs`` hold for the counters of the hook. A running task whose counters are older than
-    ``max_counter_age_ms`` makes the hook blind. ``approval``: a person approves each act. ``shared_driver``: the fuse
-    may cancel one query of a driver that several users share.
+    ``actions`` are ordered from narrowest to widest. They are allowed if the stage has run for ``after_ms``, the
+    finding has at least ``severity``, and all ``needs`` are true for the counters of the hook. If the counters of a
+    running task are older than ``max_counter_age_ms``, the hook cannot verify the needs and does not act. If
+    ``approval`` is true, a person approves each act. If ``shared_driver`` is true, the fuse may cancel one query of a
+    driver that several users share.
     """
 
     actions: tuple[str, ...]
@@ -67,12 +69,12 @@ class FusePolicy:
     severity: str = "critical"
     approval: bool = False
     shared_driver: bool = False
-    mode: str | None = None  # off, shadow, warn or act, if sparkfuse.yaml sets it for this rule
+    mode: str | None = None  # off, shadow, warn or act; None if sparkfuse.yaml does not set the mode for this rule
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule. ``when`` and the conditions of ``severity`` are SQL over the columns of ``view`` with :params."""
+    """One rule; ``when`` and the conditions of ``severity`` are SQL over the columns of ``view``, with :params."""
 
     id: str
     file: str
@@ -87,22 +89,23 @@ class Rule:
     runbook: str
     fuse: FusePolicy | None
     cases: tuple[Case, ...]
-    # Rules that are symptoms of this one: they are inhibited while it fires for the same scope.
+    # The ids of the rules that are symptoms of this rule. They are inhibited while this rule fires for the same scope.
     inhibits: tuple[str, ...] = ()
-    # The rule detects that something is absent, so incomplete evidence supports it and does not lower its severity.
+    # Whether the rule detects that something is absent. If so, incomplete evidence does not lower its severity.
     absence: bool = False
-    # The rule for jobs whose key matches a pattern of * and ?; None disables it there. The first match applies.
+    # The variants of the rule for jobs whose key matches a pattern of * and ?. None disables the rule for these jobs.
+    # The first matching pattern is used.
     variants: tuple[tuple[str, Rule | None], ...] = ()
     enabled: bool = True
 
     def for_job(self, job_key: str) -> Rule | None:
-        """Return the rule with the overrides for a job; None if it is disabled for it."""
+        """Return the rule with the overrides for one job; None if the rule is disabled for this job."""
         for pattern, variant in self.variants:
             if fnmatchcase(job_key, pattern):
                 return variant
         return self if self.enabled else None
 
     def with_params(self, values: Mapping[str, int | float]) -> Rule:
-        """Return a copy of the rule with other values of some params, whose names must exist."""
+        """Return a copy of the rule with other values for some params. The params must exist."""
         changed = {name: replace(self.params[name], value=value) for name, value in values.items()}
         return replace(self, params={**self.params, **changed})

@@ -1,4 +1,4 @@
-"""Read YAML strictly: unknown keys and wrong types are errors that name their place in the file."""
+"""Read YAML strictly: an unknown key or a wrong type raises an error that names its place in the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Rejects a duplicate key; YAML would silently use the last one."""
+    """A YAML loader that rejects duplicate keys; PyYAML would silently use the last one."""
 
 
 def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
@@ -34,7 +34,7 @@ _StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _m
 
 
 def read_mapping(path: Path) -> Mapping[str, Any]:
-    """Return the content of a YAML file that is one mapping; an empty file gives an empty one. Raises RuleError."""
+    """Return the mapping in a YAML file; an empty file gives an empty mapping. Raises RuleError."""
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)  # noqa: S506  a safe loader
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -60,7 +60,7 @@ def text(place: str, value: object) -> str:
 
 
 def number(place: str, value: object) -> int | float:
-    """Return ``value`` as a finite number, an int if it is whole; text such as 2e8 is accepted. Raises RuleError."""
+    """Return ``value`` as a finite number, as an int if it is whole; text such as 2e8 is accepted. Raises RuleError."""
     try:
         read = float(value) if isinstance(value, str) else value
     except ValueError:

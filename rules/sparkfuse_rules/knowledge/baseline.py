@@ -1,4 +1,4 @@
-"""Compute the expected duration of a stage from its earlier runs and its work, and learn from ended runs."""
+"""Compute the expected duration of a stage from its earlier runs and its work, and learn from runs that ended."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from sparkfuse_rules.knowledge.work import Work
 
 __all__ = ["Expectation", "Fit", "Sample", "expect", "fit", "learn", "level_changed", "moved"]
 
-# A new level is accepted after three consistent runs in a row: three by coincidence are rare.
+# Three consecutive runs with similar durations become the new level; three similar runs are rarely a coincidence.
 RUNS_OF_A_NEW_LEVEL = 3
-# One run must not fill the baseline: a loop creates many equal stages.
+# One run must not fill the baseline: a loop in the job's code creates many equal stages in one run.
 SAMPLES_OF_ONE_RUN = 5
 LIMIT = 50
 
@@ -35,32 +35,33 @@ def expect(
 ) -> Expectation | None:
     """Return the expected duration of a run that started at ``known_before_ms``; None below five known runs.
 
-    Only samples learned before the run started count, so a run is never compared with itself or a later one.
-    The result rises with the work, scales with the durations and does not depend on the order of the samples. Up to
-    30 % of outliers move it by no more than the spread of the other samples.
+    Only samples that were learned before the run started are used, so a run is never compared with itself or a later
+    run. The expected duration rises with the work, scales with the durations of the samples, and does not depend on
+    their order. If at most 30 % of the samples are outliers, they change it by no more than the spread of the other
+    samples.
     """
     fitted = fit(samples, known_before_ms)
     return fitted.at(Work(work_bytes, work_records, operator_rows), running) if fitted else None
 
 
 def fit(samples: Sequence[Sample], known_before_ms: int) -> Fit | None:
-    """Return the fitted lines of a stage, to be evaluated for many amounts of work; None below five known runs."""
+    """Return the fitted lines of a stage, which give its expectation for any work; None below five known runs."""
     known = [sample for sample in samples if sample.learned_ms < known_before_ms and sample.wall_ms >= 0]
     normal = [sample for sample in known if not sample.abnormal]
     runs = len({sample.run_key for sample in normal})
     if len({sample.run_key for sample in known}) < MIN_RUNS or runs < RUNS_OF_A_NEW_LEVEL:
         return None
     spilled = [sample.disk_spilled_bytes for sample in known if sample.disk_spilled_bytes is not None]
-    # Abnormal runs count too: they succeeded, so that much spill is no runaway.
+    # The spill of abnormal runs is included: these runs succeeded, so a spill of that size does not mean a runaway job.
     return replace(fit_lines(normal, runs), disk_spilled_bytes=max(spilled, default=None))
 
 
 def learn(samples: Sequence[Sample], sample: Sample, limit: int = LIMIT) -> tuple[Sample, ...]:
-    """Add the sample of a complete and successful run, and return the samples in the order they were learned.
+    """Add the sample of a complete and successful run, and return all samples in the order in which they were learned.
 
-    A run outside of its expected range is stored as abnormal and does not change the expectation. If the last three
-    runs are abnormal and consistent, they become the new level, and all earlier runs become abnormal.
-    Adding the same sample twice changes nothing. At most five samples of one run are stored, and ``limit`` in all.
+    A run outside its expected range is stored as abnormal and does not change the expectation. If the last three runs
+    are abnormal and consistent, they become the new level, and all earlier runs become abnormal. Adding the same sample
+    twice changes nothing. At most five samples of one run are stored, and at most ``limit`` samples in total.
     """
     if any(replace(known, abnormal=sample.abnormal) == sample for known in samples):
         return tuple(samples)
@@ -71,9 +72,9 @@ def learn(samples: Sequence[Sample], sample: Sample, limit: int = LIMIT) -> tupl
 
 
 def moved(expectation: Expectation, elapsed_ms: int | None, cpu_ms: int | None) -> str:
-    """Return what is above its p95: ``wall``, ``cpu``, ``both`` or ``none``.
+    """Return which durations are above their p95: ``wall``, ``cpu``, ``both`` or ``none``.
 
-    Busy hosts and slow services raise wall time only; CPU time rises too if the stage itself computes more.
+    Busy hosts and slow services raise only the wall time. If the stage itself computes more, its CPU time rises too.
     """
     wall = elapsed_ms is not None and elapsed_ms > expectation.expected_p95_ms
     bound = expectation.expected_cpu_p95_ms
@@ -82,13 +83,16 @@ def moved(expectation: Expectation, elapsed_ms: int | None, cpu_ms: int | None) 
 
 
 def level_changed(before: Sequence[Sample], after: Sequence[Sample]) -> bool:
-    """Return whether the change from ``before`` to ``after`` accepted a new level."""
+    """Return whether a new level was accepted between the samples ``before`` and the samples ``after``."""
     flags = {(sample.run_key, sample.learned_ms): sample.abnormal for sample in before}
     return any(flags.get((sample.run_key, sample.learned_ms)) and not sample.abnormal for sample in after)
 
 
 def _side(fitted: Fit | None, sample: Sample) -> int:
-    """Return 1 if the wall time is above the expected range, -1 below it, and 0 within it or if it is unknown."""
+    """Return the position of the sample's wall time: 1 above the expected range, -1 below it, else 0.
+
+    If no range is known, the result is 0.
+    """
     if fitted is None:
         return 0
     expectation = fitted.at(sample.work)
@@ -99,7 +103,7 @@ def _side(fitted: Fit | None, sample: Sample) -> int:
 
 
 def _without_surplus(samples: Sequence[Sample]) -> list[Sample]:
-    """Drop the oldest samples of a run that has too many."""
+    """Drop the oldest samples of each run that has more than five samples."""
     remaining: list[Sample] = []
     count: dict[str, int] = {}
     for sample in reversed(samples):
@@ -124,6 +128,10 @@ def _latest_runs(samples: Sequence[Sample]) -> list[Sample]:
 
 
 def _agree(samples: Sequence[Sample], fitted: Fit) -> bool:
-    """Return whether the runs, relative to their sizes, differ no more than runs of one level do."""
+    """Return whether the runs belong to one level.
+
+    Each duration is divided by the expected duration for its amount of work. The runs belong to one level if these
+    ratios differ no more than usual.
+    """
     off = [math.log(max(1, sample.wall_ms) / max(1, fitted.at(sample.work).expected_ms)) for sample in samples]
     return max(off) - min(off) <= 3 * min(line.scale for line in fitted.wall.values())

@@ -18,40 +18,44 @@ from sparkfuse_rules.knowledge.work import BYTES, MEASURES, NONE, RECORDS, ROWS,
 MIN_RUNS = 5
 # Two undisturbed runs of the same stage differ at least by this much.
 MIN_SCALE = math.log(1.15)
-# A slope is fitted if the middle two fifths of the sizes cover at least a factor of 1.2. Below that it would be fitted
-# to noise, and with a wider middle a few outliers would determine the slope.
+# A slope is fitted only if the middle two fifths of the sizes cover at least a factor of 1.2. If they cover less, noise
+# would determine the slope. If more than the middle two fifths were used, a few outliers would determine the slope.
 MIN_SIZE_SPREAD = math.log(1.2)
-# A sort grows with n log n, a join on keys faster than its input; more than quadratic is a wrong fit.
+# The time of a sort grows with n log n, and that of a join on keys faster than its input. A line steeper than quadratic
+# is a wrong fit.
 MAX_SLOPE = 2.0
-# Above the learned sizes, the p95 grows by this power of the excess, in addition to the line.
+# Above the learned sizes, the p95 is raised further: by this power of the ratio of the size to the largest learned
+# size.
 UNSEEN_SIZE_POWER = 0.25
-# Outside of the learned sizes, the expected duration changes with the work up to this factor. Further away there is no
-# evidence, and a stage that is mostly overhead takes no longer for ten times the rows.
+# Outside the learned sizes, the expected duration changes with the work up to this factor. Beyond it there is no
+# evidence: a stage that is mostly overhead takes no longer for ten times the rows.
 UNSEEN_SIZE_REACH = math.log(4)
-# Below the learned sizes, at least this share of CPU time is proportional to the work: constant work (class loading, a
-# table built for each executor) is the smaller part of long stages. Wall time has no such minimum: a service may be as
-# slow for one row.
+# Below the learned sizes, at least this share of CPU time is proportional to the work. Constant work, such as class
+# loading or a table built for each executor, is the smaller part of long stages. Wall time has no such minimum, because
+# a service may take as long for one row as for many.
 CPU_WITH_THE_WORK = 0.5
-# How much more one measure may exceed the learned sizes than another does. Rows may be wider than before. But a stage
-# whose cache was evicted reads a million rows instead of a hundred batches, and does not have more work.
+# A size may exceed its learned sizes by at most this factor more than the other measures exceed theirs. Rows may be
+# wider than before, so bytes may grow faster than records. But if a cache was evicted, a stage reads a million rows
+# instead of a hundred batches, although its work is the same.
 MEASURES_DIFFER = math.log(10)
-# Differences below these are noise: class loading and scheduling (the first tasks of a JVM take 1 to 3 s longer).
+# Smaller differences are noise from class loading and scheduling: the first tasks of a JVM take 1 to 3 s longer.
 WALL_SLACK_MS = 2000.0
 CPU_SLACK_MS = 1000.0
-# Without a measure of work, a larger input cannot be distinguished from a slower run, so the p95 is higher.
+# If no measure of work is known, a larger input cannot be distinguished from a slower run. So the p95 is raised by this
+# factor.
 UNKNOWN_WORK_FACTOR = 2.0
 
 
-# Rows of operators are only known at the end. If they are more than this factor above the records read, the work of a
-# running application is unknown.
+# Rows of operators are only known when a stage ends. If a job usually has more than this factor more operator rows than
+# records read, the work of its running application is unknown.
 LATE_ROWS = math.log(2)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The training sample of one run of a stage or application: times in ms; work is input and shuffle read.
+    """The training sample of one run of a stage or application; times are in ms, work is input and shuffle read.
 
-    None means not reported. ``operator_rows`` are rows of SQL operators in stages that read nothing.
+    None means not reported. ``operator_rows`` are the rows of SQL operators, for stages that read nothing.
     ``between_jobs_ms`` exists for applications only, ``disk_spilled_bytes`` for stages only.
     """
 
@@ -77,8 +81,8 @@ class Sample:
 class Expectation:
     """The expected durations of a stage for an amount of work, in ms, and the number of runs they are based on.
 
-    ``work_measure`` is the measure of the work: bytes, records or rows. If the work is unknown, the usual work is
-    assumed: ``work_measure`` is then none and ``work_known`` false.
+    ``work_measure`` is the measure of the work: bytes, records or rows. If the work is unknown, the expectation is for
+    the usual work; then ``work_measure`` is none and ``work_known`` is false.
     """
 
     runs: int
@@ -96,8 +100,8 @@ class Line:
 
     level: float  # log ms at reference_size
     slope: float
-    scale: float  # of the residuals, log
-    factor: float  # number of scales from the centre to the p95
+    scale: float  # spread of the residuals, log
+    factor: float  # the p95 is this many scales above the centre
     reference_size: float  # log of the median work; 0.0 without sizes
     smallest: float
     largest: float
@@ -105,19 +109,21 @@ class Line:
     with_work: float = 0.0  # smallest share of the time that is proportional to the work below the learned sizes
 
     def at(self, size: float | None) -> tuple[float, float]:
-        """Return the expected duration and the p95 in ms for the log of the work, or for the usual work if it is None.
+        """Return the expected duration and the p95 in ms for ``size``, the log of the work; None means the usual work.
 
-        Outside of the learned sizes, the expected duration changes with the work up to a factor of four. Above them,
-        the p95 rises with the work without limit; below them, only its share ``with_work`` falls.
+        Outside the learned sizes, the expected duration changes with the work up to a factor of four. Above the learned
+        sizes, the p95 rises with the work without limit. Below them, only the share ``with_work`` of the p95 falls.
         """
         if size is None:
             return self._bounds(self.level, 0.0)
         inside = min(max(size, self.smallest), self.largest)
         excess, shortfall = max(0.0, size - self.largest), max(0.0, self.smallest - size)
         centre = self.level + self.slope * (inside - self.reference_size)
-        # Above the learned sizes, time grows at least in proportion: the overhead of small sizes hides the slope.
+        # Above the learned sizes, time grows at least in proportion to the work: the overhead of small sizes hides the
+        # slope.
         rise = max(1.0, self.slope)
-        # Below them it shrinks at most in proportion, because overhead is constant. An unknown slope may be 1.
+        # Below the learned sizes, time shrinks at most in proportion to the work, because overhead is constant. If no
+        # slope was fitted, the true slope may be 1.
         fall = min(1.0, self.slope) if self.fitted else 1.0
         beyond = rise * min(excess, UNSEEN_SIZE_REACH) - fall * min(shortfall, UNSEEN_SIZE_REACH)
         remaining = math.log1p(self.with_work * fall * math.expm1(-shortfall))
@@ -130,30 +136,32 @@ class Line:
 
 @dataclass(frozen=True)
 class Fit:
-    """The lines of one stage by measure of work, for measures that enough samples have; "" is for no measure.
+    """The fitted lines of one stage by measure of work; the key "" is the line without a measure.
 
-    ``driver_idle`` is the model of the driver's idle time, for applications with enough samples of it.
-    ``disk_spilled_bytes`` is the largest spill of the samples, None if no sample has it.
+    Only measures that enough samples have get a line. ``driver_idle`` is the model of the driver's idle time; only
+    applications with enough samples have it. ``disk_spilled_bytes`` is the largest spill of the samples, None if no
+    sample has it.
     """
 
     runs: int
     wall: Mapping[str, Line]
     cpu: Mapping[str, Line]
-    usual: Mapping[str, float]  # log of the median work
+    usual: Mapping[str, float]  # log of the median work by measure
     driver_idle: DriverIdle | None = None
     disk_spilled_bytes: int | None = None
 
     def at(self, work: Work, running: bool = False) -> Expectation:
-        """Return the expectation for this amount of work, by the measure with the longest expected duration.
+        """Return the expectation for this amount of work, from the measure that gives the longest expected duration.
 
-        A ``running`` stage has not read all of its input yet, so less than the usual work counts as the usual work.
-        Rows of SQL operators are only known at the end; a running stage that is measured by them has no measure.
+        If a ``running`` stage has less than its usual work, the usual work is used, because the stage has not read all
+        its input yet. Rows of SQL operators are only known when a stage ends, so a running stage cannot be measured by
+        them.
         """
         sizes = self._sizes(work, running)
         return self._expectation(sizes, bool(sizes) and not (running and self._known_only_at_end()))
 
     def at_usual(self) -> Expectation:
-        """Return the expectation for the usual work, before the work is known."""
+        """Return the expectation for the usual work, for a run whose work is not known yet."""
         return self._expectation(self.usual, bool(self.usual))
 
     def _expectation(self, sizes: Mapping[str, float], work_known: bool) -> Expectation:
@@ -177,11 +185,11 @@ class Fit:
         credible = self._credible(sizes)
         if not running:
             return credible
-        # After limiting the sizes, because a measure that is not known yet must not limit the others.
+        # This follows the limits above, because a measure that is not known yet must not limit the other measures.
         return {measure: max(credible.get(measure, usual), usual) for measure, usual in self.usual.items()}
 
     def _credible(self, sizes: dict[str, float]) -> dict[str, float]:
-        """Limit the excess of each size over the learned sizes, relative to the measure with the smallest excess."""
+        """Limit how far each size exceeds its learned sizes, relative to the measure with the smallest excess."""
         if len(sizes) < 2:
             return sizes
         least = min(size - self.wall[measure].largest for measure, size in sizes.items())
@@ -189,7 +197,7 @@ class Fit:
         return {measure: min(size, self.wall[measure].largest + most) for measure, size in sizes.items()}
 
     def _known_only_at_end(self) -> bool:
-        """Return whether most of the work is measured by rows of operators."""
+        """Return whether most of the work is in rows of operators, which are only known when the stage ends."""
         usual = self.usual
         if ROWS not in usual:
             return False
@@ -201,9 +209,10 @@ def _log_ms(milliseconds: int) -> float:
 
 
 def fit_lines(samples: Sequence[Sample], runs: int) -> Fit:
-    """Fit a line for each measure of work that enough ``samples`` have; the samples are of ``runs`` different runs.
+    """Fit one line for each measure of work that enough ``samples`` have.
 
-    A line uses the samples that have its measure, so one run without input does not remove the measure.
+    ``runs`` is the number of different runs among the samples. Each line is fitted to the samples that have its
+    measure, so one run without input does not remove the measure.
     """
     wall: dict[str, Line] = {}
     cpu: dict[str, Line] = {}
@@ -230,12 +239,15 @@ def _driver_idle(samples: Sequence[Sample]) -> DriverIdle | None:
 
 
 def _steepest_wall(cpu: Line | None) -> float:
-    """Return the largest slope of wall time: noise during larger runs makes it steeper than that of CPU time."""
+    """Return the largest allowed slope of the wall time, derived from the slope of the CPU time.
+
+    The limit exists because noise during larger runs makes the slope of wall time steeper than that of CPU time.
+    """
     return max(1.0, cpu.slope) if cpu is not None and cpu.fitted else MAX_SLOPE
 
 
 def _line(timed: Sequence[tuple[float | None, float]], runs: int, steepest: float = MAX_SLOPE) -> Line:
-    """Return the line through the logarithms of size and time; sizes are None for the line without a measure."""
+    """Return the line fitted to (log size, log time); all sizes are None for the line without a measure."""
     sizes = [size for size, _ in timed if size is not None]
     reference = median(sizes) if sizes else 0.0
     points = [(size or 0.0, time) for size, time in timed]
@@ -245,13 +257,13 @@ def _line(timed: Sequence[tuple[float | None, float]], runs: int, steepest: floa
     levels = [y - slope * (x - reference) if sizes else y for x, y in points]
     scale = max(spread(levels), MIN_SCALE)
     factor = prediction_factor(runs, 2 if slope else 1)
-    # Without a slope the level is valid for the usual sizes only, not for the outliers among them.
+    # Without a slope, the level is valid only for the usual sizes, and not for the sizes of outliers.
     smallest, largest = (min(sizes), max(sizes)) if fitted else middle
     return Line(median(levels), slope, scale, factor, reference, smallest, largest, fitted)
 
 
 def _middle(sizes: Sequence[float]) -> tuple[float, float]:
-    """Return the bounds of the middle two fifths of the sizes, 0.0 without sizes."""
+    """Return the lower and upper bound of the middle two fifths of the sizes; both are 0.0 if there are no sizes."""
     if not sizes:
         return 0.0, 0.0
     ordered, cut = sorted(sizes), (3 * len(sizes)) // 10
@@ -259,7 +271,7 @@ def _middle(sizes: Sequence[float]) -> tuple[float, float]:
 
 
 def _estimates(lines: Mapping[str, Line], sizes: Mapping[str, float]) -> dict[str, tuple[float, float]]:
-    """Return expected duration and p95 by measure; "" if there is no measure."""
+    """Return (expected duration, p95) by measure of work; the only key is "" if no measure is known."""
     return {measure: lines[measure].at(size) for measure, size in sizes.items()} or {"": lines[""].at(None)}
 
 

@@ -1,6 +1,7 @@
 """Finds the line of the user's code in Spark's call sites.
 
-The plugin (Java) and the kernel (Rust) do the same; all three pass the cases of contracts/shared/framework_frames.yaml.
+The plugin (Java), the kernel (Rust) and this module return the same line for the same call site. All three pass the
+cases of contracts/shared/framework_frames.yaml.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from sparkfuse_contracts.generated.framework_frames import MOST_CHARS, MOST_FRAM
 
 _SHORT_FORM = re.compile(r"([^ ]+) at ([^\r\n]*?)([^/\\\r\n]+):([1-9][0-9]*)")
 _FRAME = re.compile(r"([^(]+)\.([^(.]+)\((.+:[1-9][0-9]*)\)")
-# What Spark writes in place of a description: "collect at orders.py:44", "run at Thread.java:829".
+# The text that Spark writes if there is no description: "collect at orders.py:44", "run at Thread.java:829".
 _ANY_CALL_SITE = re.compile(r"\S+ at \S.*:[0-9]+\s*", re.DOTALL)
 _CONNECT = "Spark Connect - "
 _ADDED_BY_COMPILERS = ("", "anonfun", "lambda")
@@ -29,7 +30,7 @@ def user_call_site(short_form: str | None, long_form: str | None) -> str | None:
 
 
 def user_description(text: str | None) -> str | None:
-    """Return a description that the user set; None if it is empty, or a call site or label that Spark put there."""
+    """Return the description that the user set; None if it is empty or if Spark wrote it (a call site or a label)."""
     stripped = (text or "").strip()
     if not stripped or _ANY_CALL_SITE.fullmatch(stripped) or stripped.startswith(_CONNECT):
         return None

@@ -1,4 +1,4 @@
-"""Parse the setting ``spark.sparkfuse.deadline``: when an application must end."""
+"""Parse the setting ``spark.sparkfuse.deadline``: the time by which an application must end."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _DURATION = re.compile(
 
 
 class DeadlineError(ValueError):
-    """The setting is not a valid deadline; the message has the valid forms for the job's owner."""
+    """The setting is not a valid deadline; the message lists the valid forms for the job's owner."""
 
 
 def deadline_ms(text: str, started_ms: int) -> int:
-    """Return the deadline of an application that started at ``started_ms``, both in ms since the epoch.
+    """Return the deadline, in ms since the epoch, of an application that started at ``started_ms`` (same unit).
 
-    A time of day is the first one after the start. Raises DeadlineError if the text has none of the three forms, or is
-    not after the start, or more than a year after it.
+    A time of day means its first occurrence after the start. Raises DeadlineError if the text has none of the three
+    forms, or if the deadline is not after the start or more than a year after it.
     """
     value = text.strip()
     if not value or len(value) > MOST_CHARS:
@@ -75,7 +75,8 @@ def _time_of_day_after(value: str, started: datetime) -> datetime | None:
     zone = _zone(found[4])
     of_day = time(int(found[1]), int(found[2]), int(found[3] or 0))
     today = started.astimezone(zone).date()
-    # Because of daylight saving time, a time of day may exist twice or not at all; use the first after the start.
+    # Because of daylight saving time, a time of day may occur twice on one day or not at all. The first occurrence
+    # after the start is used.
     moments = (
         datetime.combine(today + timedelta(days=days), of_day, zone).replace(fold=fold).astimezone(UTC)
         for days in (-1, 0, 1, 2)

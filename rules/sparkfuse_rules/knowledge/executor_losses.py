@@ -11,17 +11,17 @@ from sparkfuse_rules.knowledge.failures import BENIGN, Failure, classify
 
 # The time for which a loss counts as recent.
 WINDOW_MS = 600_000
-# More losses within that time exceed every threshold anyway.
+# A higher number of losses within the window exceeds every threshold anyway, so it is not stored.
 MOST_REMEMBERED = 1_000
 _EXIT_CODE = re.compile(PATTERN, re.ASCII)
-# Spark ends the application before its executors; the clocks of driver and executor may differ.
+# Spark ends the application before it removes the executors, but the clocks of driver and executors may differ.
 CLOCK_SLACK_MS = 1_000
-# Failures that the end of an application never causes, but that may end an application.
+# Failures that may end an application, but that the end of an application never causes.
 _ENDS_APPLICATIONS = frozenset({
     "container_memory", "direct_memory", "disk_full", "gpu_memory", "heap_memory", "heartbeat_lost", "metaspace",
     "python_memory",
 })  # fmt: skip
-# Failures that only mean that the executor is gone.
+# Failures that report only the loss of the executor, not its cause.
 _UNSPECIFIC = frozenset({"unknown", "executor_lost"})
 # Exit codes of Spark (SparkExitCode, ExecutorExitCode) and of signals.
 _BY_EXIT_CODE = {
@@ -47,7 +47,7 @@ class ExecutorRemoval:
 
 @dataclass(frozen=True)
 class ExecutorLosses:
-    """The executors of one application: current number, largest number, and recent losses with their reason."""
+    """The executors of one application: the current and largest number, and the recent losses with their reasons."""
 
     present: int = 0
     peak: int = 0
@@ -60,10 +60,10 @@ def executor_added(losses: ExecutorLosses) -> ExecutorLosses:
 
 
 def executor_removed(losses: ExecutorLosses, executor: ExecutorRemoval) -> tuple[ExecutorLosses, dict[str, Any]]:
-    """Return the state after an executor was removed, and its columns of executor_loss.
+    """Return the state after an executor was removed, and the columns of executor_loss for this removal.
 
-    A removal on request is benign and not counted as a loss. Columns: failure_kind, failure, lost_executors,
-    peak_executors, lost_alike; exit_code and lived_ms if they are known.
+    A removal on request is benign and is not counted as a loss. The columns are failure_kind, failure, lost_executors,
+    peak_executors and lost_alike. If they are known, exit_code and lived_ms are added.
     """
     exit_code = executor.exit_code if executor.exit_code is not None else exit_code_of(executor.reason)
     failure = classify_removal(executor.reason, exit_code)
@@ -86,15 +86,16 @@ def executor_removed(losses: ExecutorLosses, executor: ExecutorRemoval) -> tuple
 
 
 def removed_with_application(ended_ms: int, removed_ms: int, failure: str) -> bool:
-    """Return whether the end of the application at ``ended_ms`` removed the executor. Times are ms since the epoch.
+    """Return whether the executor was removed because the application ended at ``ended_ms``.
 
-    A removal within the last second counts as caused by the end, unless ``failure`` may itself end an application.
+    Times are ms since the epoch. A removal up to a second before the end is attributed to the end too, unless
+    ``failure`` is one that can itself end an application.
     """
     return removed_ms >= ended_ms - (0 if failure in _ENDS_APPLICATIONS else CLOCK_SLACK_MS)
 
 
 def classify_removal(reason: str | None, exit_code: int | None) -> Failure:
-    """Return the failure from Spark's text, or from the exit code if the text is unspecific."""
+    """Return the failure class from Spark's reason text; if the text is unspecific, from the exit code."""
     failure = classify(None, reason)
     if failure.reason in _UNSPECIFIC and exit_code in _BY_EXIT_CODE:
         return _BY_EXIT_CODE[exit_code]

@@ -1,4 +1,4 @@
-"""Explain the expectation of a stage in numbers."""
+"""Explain in numbers how the expected duration of a stage was computed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from sparkfuse_rules.knowledge.work import Work
 class Growth:
     """How a stage's duration depends on one measure of its work (bytes, records or rows of SQL operators).
 
-    ``doubled`` is the factor on the duration if the work doubles. ``usual``, ``smallest`` and ``largest`` are the work
-    of the training runs. ``spread`` is the factor by which two of three healthy runs of one size differ at most.
+    ``doubled`` is the factor by which the duration grows if the work doubles. ``usual``, ``smallest`` and ``largest``
+    describe the work of the training runs. Two of three healthy runs of the same size differ at most by the factor
+    ``spread``.
     """
 
     measure: str
@@ -29,11 +30,11 @@ class Growth:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The expectation of the next run for an amount of work, and the runs that it is based on.
+    """The expectation of the next run for an amount of work, and the runs that the expectation is based on.
 
-    ``expected`` is None if too few runs are known; ``missing_reason`` then explains it. ``training_runs`` are the runs
-    that count and ``abnormal_runs`` those that do not, oldest first. ``between_p95_ms`` is the p95 of an application's
-    time without a job; None if too few runs have it.
+    If too few runs are known, ``expected`` is None and ``missing_reason`` gives the reason. The expectation uses
+    ``training_runs`` and ignores ``abnormal_runs``; both are ordered from the oldest run to the newest.
+    ``between_p95_ms`` is the p95 of the time that an application runs no job; it is None if too few runs have it.
     """
 
     expected: Expectation | None
@@ -45,7 +46,7 @@ class Explanation:
 
 
 def explain(samples: Sequence[Sample], known_before_ms: int, work: Work | None = None) -> Explanation:
-    """Explain the expected duration of a run that starts at ``known_before_ms``, by default for the usual work."""
+    """Explain the expected duration of a run that starts at ``known_before_ms``, by default for usual work."""
     known = [sample for sample in samples if sample.learned_ms < known_before_ms]
     training_runs = _runs(known, abnormal=False)
     abnormal_runs = tuple(run for run in _runs(known, abnormal=True) if run not in training_runs)

@@ -1,4 +1,4 @@
-"""Classify failures by the texts of Spark and others, as the base of failure rules and of retry decisions.
+"""Classify failures by the error texts of Spark and other systems, for failure rules and decisions about retries.
 
 The patterns, with their sources and examples, are in rules/failure_classes.yaml.
 """
@@ -14,13 +14,13 @@ from sparkfuse_contracts.assets import asset
 
 KINDS = ("infrastructure", "configuration", "data", "user_code", "benign", "unknown")
 RETRIES = ("transient", "larger", "never", "unknown")
-# Collectors truncate texts; of other texts only this part is searched.
+# Collectors truncate texts to this length; only the first characters of longer texts from other sources are searched.
 MOST_CHARS = 4096
 
 
 @dataclass(frozen=True)
 class Failure:
-    """``kind`` is who can fix it, ``reason`` what happened, ``retry`` whether a retry can succeed."""
+    """A failure class: ``kind`` is who can fix it, ``reason`` what happened, ``retry`` whether a retry can succeed."""
 
     kind: str
     reason: str
@@ -29,7 +29,7 @@ class Failure:
 
 UNKNOWN = Failure("unknown", "unknown", "unknown")
 BENIGN = "benign"
-# The status of a job that did not succeed; QUERY_FAILED: its query failed although the job itself did not.
+# The status of a job that did not succeed. QUERY_FAILED means that the query failed although the job itself did not.
 FAILED, QUERY_FAILED, CANCELLED = "failed", "query_failed", "cancelled"
 _ON_PURPOSE = frozenset({"cancelled", "context_stopped"})
 
@@ -47,28 +47,32 @@ class FailurePattern:
 @cache
 def failure_patterns() -> Sequence[FailurePattern]:
     """Return the patterns in the order of the file. Raises ValueError for an invalid entry."""
-    import yaml  # imported late: runs without a failure do not need it
+    import yaml  # imported late, because an analysis without a failure does not need it
 
     entries = yaml.safe_load(asset("sparkfuse_rules", "failure_classes.yaml").read_text(encoding="utf-8"))
     return tuple(_failure_pattern(entry) for entry in entries)
 
 
 def classify(failure_class: str | None, failure_reason: str | None) -> Failure:
-    """Return the failure for a class (Spark's end reason or an exception) and a text; UNKNOWN if no pattern matches.
+    """Return the failure for a failure class and a text; UNKNOWN if no pattern matches.
 
-    The first pattern that matches anywhere in the text applies, so specific patterns precede general ones.
+    ``failure_class`` is Spark's end reason or the name of an exception. The first pattern that matches anywhere in the
+    text is used, so the file lists specific patterns before general ones.
     """
     text = f"{failure_class or ''}: {failure_reason or ''}"[:MOST_CHARS]
     return next((entry.failure for entry in failure_patterns() if entry.pattern.search(text)), UNKNOWN)
 
 
 def ended_on_purpose(failure: Failure) -> bool:
-    """Return whether the failure means that somebody cancelled the job or query, or stopped its context."""
+    """Return whether the failure means that a person cancelled the job or query, or stopped its Spark context."""
     return failure.reason in _ON_PURPOSE
 
 
 def as_harmful(failure: Failure) -> Failure:
-    """Return the failure of a job that was not cancelled: a kind that is benign for a task has failed this job."""
+    """Return the failure of a job that nobody cancelled, as a kind that is not benign.
+
+    Some kinds are benign for a task, but the same failure has made this job fail.
+    """
     return Failure("infrastructure", failure.reason, failure.retry) if failure.kind == BENIGN else failure
 
 

@@ -1,4 +1,4 @@
-"""Compute the fingerprint of a stage, which is the same in all runs although stage ids differ."""
+"""Compute the fingerprint of a stage: a hash that is the same in all runs, although stage ids differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from sparkfuse_rules.knowledge.naming import without_varying_parts
 
-# Wrappers that adaptive execution and code generation add depending on the sizes at run time.
+# Nodes that adaptive execution and code generation add to a plan, depending on the sizes at run time.
 _WRAPPERS = frozenset({
     "AQEShuffleRead",
     "AdaptiveSparkPlan",
@@ -20,8 +20,8 @@ _WRAPPERS = frozenset({
     "TableCacheQueryStage",
     "WholeStageCodegen",
 })  # fmt: skip
-# A stage reads a shuffle in the scope of the exchange, or of the reader that adaptive execution adds when it coalesces
-# partitions or reads them locally, depending on the sizes at run time.
+# The scope of a stage that reads a shuffle is the exchange, or the reader that adaptive execution adds. Adaptive
+# execution adds a reader, depending on the sizes at run time, to coalesce partitions or to read them locally.
 _READERS = frozenset({"AQEShuffleRead", "CustomShuffleReader"})
 _CALL_SITE = re.compile(r"(?P<action>.+?) at (?P<place>.+)", re.DOTALL)
 _LINE = re.compile(r":\d+\s*$")
@@ -41,17 +41,18 @@ def stage_fingerprint(
     parents: Iterable[str],
     depth: int | None = None,
 ) -> str:
-    """Hash what a stage does, the same from run to run: 16 hex digits.
+    """Return the fingerprint of a stage, 16 hex digits: a hash of what the stage does, equal in all runs.
 
-    Arguments: Spark's ``name`` of the stage (``count at job.py:12``), the names of its RDD scopes in any order, the
-    nodes of the physical plan of its SQL execution in order, the fingerprints of its parent stages, and ``depth``, the
-    length of the longest chain of parent stages.
-    Excluded: stage and RDD ids, line numbers (so that an edit above a line keeps the history), folders, dates,
-    literals, expression ids, partition counts, the order of scopes and parents, adaptive execution's wrappers.
-    Included: the action and its file, scopes, the operators of the plan in order, with their joins and filters, and the
-    depth. Adaptive execution runs each stage of a query as a separate job, whose parents are skipped copies that never
-    start; without the depth, all joins of a query would have the same fingerprint. The depth does not change if a
-    sort-merge join becomes a broadcast join with fewer parents.
+    Arguments: ``name`` is Spark's name of the stage (``count at job.py:12``). ``scope_names`` are the names of its RDD
+    scopes in any order. ``plan_nodes`` are the nodes of the physical plan of its SQL execution, in order. ``parents``
+    are the fingerprints of its parent stages. ``depth`` is the length of the longest chain of parent stages.
+    Excluded from the hash: stage and RDD ids, line numbers, folders, dates, literals, expression ids, partition counts,
+    the order of scopes and parents, and the wrappers of adaptive execution. Line numbers are excluded, so that an edit
+    above a line keeps the history of the stage.
+    Included in the hash: the action and its file, the scopes, the operators of the plan in order with their joins and
+    filters, and the depth. Adaptive execution runs each stage of a query as a separate job. The parents of such a stage
+    are skipped copies that never start, so without the depth all joins of a query would have the same fingerprint. The
+    depth does not change if a sort-merge join becomes a broadcast join with fewer parents.
     """
     parts = (
         ("site", (normal_call_site(name or ""),)),
@@ -62,7 +63,7 @@ def stage_fingerprint(
         ("parents", tuple(sorted(parent for parent in parents if parent))),
         ("depth", () if depth is None else (str(depth),)),
     )
-    # Lengths precede the texts, so that different lists never give the same bytes.
+    # The length of each text precedes the text, so that different lists never give the same bytes.
     text = "\n".join(f"{kind} {len(texts)}\n" + "\n".join(f"{len(t)}:{t}" for t in texts) for kind, texts in parts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -77,7 +78,7 @@ def normal_call_site(name: str) -> str:
 
 
 def normal_operators(names: Iterable[str]) -> tuple[str, ...]:
-    """Reduce names of scopes or plan nodes to what is the same in all runs, in their order, without wrappers."""
+    """Reduce names of scopes or plan nodes to the part that is the same in all runs; keep the order, drop wrappers."""
     normal = (_normal_operator(name) for name in names)
     return tuple(name for name in normal if name and _FIRST_WORD.split(name, 1)[0] not in _WRAPPERS)
 

@@ -1,4 +1,4 @@
-"""Find the first cause in the text of a failure: the innermost exception, without Spark's wrapping.
+"""Find the first cause in the text of a failure: the innermost exception, without the text that Spark adds.
 
 Formats: Throwable.printStackTrace (Java), traceback (Python), TaskSetManager, DAGScheduler and TaskEndReason (Spark).
 """
@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 
 MOST_CHARS = 500
-# Texts from collectors are shorter; a text in an event log may be very long.
+# Texts from collectors are shorter than this; a text in an event log may be very long.
 MOST_SEARCHED = 65_536
-# Since Spark 3, host and executor have their own brackets; before, they were within those of the task id.
+# Since Spark 3, host and executor are in brackets of their own; before Spark 3, the brackets of the task id contained
+# them.
 _ABORTED = re.compile(
     r"most recent failure: (?:Lost task \S+ in stage \S+ \(TID \d+(?:, [^\n]{0,300}?)?\)(?: \([^\n]{0,300}?\))?: )?"
 )
@@ -18,15 +19,15 @@ _EXECUTOR_LOST = re.compile(r"ExecutorLostFailure \(executor [^\n]{0,300}?\) Rea
 _CAUSED_BY = re.compile(r"(?m)^Caused by: ")
 _TRACEBACK = "Traceback (most recent call last):"
 _FETCH_MESSAGE = re.compile(r"FetchFailed\([^\n]{0,600}?message=\s*")
-# A stack, what the driver adds after it, or the end of a FetchFailed.
+# The text after the cause: a stack, the text that the driver adds after the stack, or the end of a FetchFailed.
 _REST = re.compile(r"(?m)\n\s*(?:at |\.\.\. \d+ more|Driver stacktrace:|Caused by: |Suppressed: )|\n\n|\n\)\s*$")
 
 
 def first_cause(text: str | None) -> str | None:
     """Return the innermost exception with its message, in one line of at most 500 characters; None without text.
 
-    This is the last cause of a Java chain, the first of Python's chained tracebacks, or the text that Spark wraps. Any
-    other text is returned from its beginning.
+    The innermost exception is the last cause of a Java chain, the first of Python's chained tracebacks, or the text
+    that Spark wraps. If no such format is found, the beginning of the text is returned.
     """
     if text is None or not text.strip():
         return None
@@ -43,7 +44,7 @@ def first_cause(text: str | None) -> str | None:
 
 
 def _python_exception(text: str) -> str | None:
-    """Return the exception after the first traceback; None without one, or if the text ends within it."""
+    """Return the exception that follows the first traceback; None if there is no complete traceback."""
     _, found, below = text.partition(_TRACEBACK)
     if not found:
         return None

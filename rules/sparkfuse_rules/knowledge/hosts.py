@@ -1,4 +1,4 @@
-"""Collect the problems of applications by host, so that rules can distinguish a bad host from a bad job."""
+"""Collect the recent problems of all applications by host, so that rules can distinguish a bad host from a bad job."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# The time for which a problem counts as recent.
+# A problem is recent for this time.
 WINDOW_MS = 600_000
-# The largest number of hosts that are stored for one application; more add no evidence.
+# The largest number of hosts that are stored for one application; further hosts add no evidence.
 MOST_HOSTS = 1_000
 MOST_IDS = 8
-# The slowest task indicates a slow host only if it has no more data than the median task, loses a share of the stage
-# as in task_straggler, and loses more than a cold start on a busy machine (up to 28 s measured): applications that
-# start on one host at the same time are all cold.
+# The slowest task of a stage indicates a slow host only under three conditions. It has no more data than the median
+# task. It loses a share of the stage's time, as in the rule task_straggler. It loses more time than a cold start on a
+# busy machine (up to 28 s measured), because applications that start on one host at the same time are all cold.
 MAX_BYTES_RATIO = 2.0
 MIN_LOST_SHARE = 0.25
 MIN_LOST_MS = 30_000
 MIN_SUCCEEDED = 3
-# A task without progress for this long in a call to storage waits for it, as in task_stuck.
+# A task that has made no progress for this long in a call to storage waits for storage, as in the rule task_stuck.
 MIN_STALLED_MS = 60_000
 SLOW_TASK, STORAGE_STALLED, STORAGE_ERROR = "slow_task", "storage_stalled", "storage_error"
 _STORAGE_FAILURES = frozenset({"disk_full", "throttled"})
@@ -37,7 +37,7 @@ Columns = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class HostProblem:
-    """A problem on ``host``; ``failing``, ``slow`` and ``storage`` are the counts that it belongs to."""
+    """A problem on ``host``; ``failing``, ``slow`` and ``storage`` are the counts that include the problem."""
 
     host: str
     failure: str
@@ -48,7 +48,11 @@ class HostProblem:
 
 @dataclass(frozen=True)
 class HostObservations:
-    """The recent problems of one application: when its tasks last ran on each host, and time and kind of problems."""
+    """The recent problems of one application.
+
+    ``ran`` is when a task last ran on each host. ``failing``, ``slow`` and ``storage`` are time and failure of the
+    latest problem on each host.
+    """
 
     app_id: str
     ran: Mapping[str, int] = field(default_factory=dict)
@@ -91,7 +95,10 @@ def problem_of_stage(stage: Columns) -> HostProblem | None:
 
 
 def problem_of_task(task: Columns) -> HostProblem | None:
-    """Return the host problem of a running task without progress in a storage call, from its columns of task_live."""
+    """Return the host problem that a running task indicates if it makes no progress in a storage call; else None.
+
+    ``task`` has the columns of task_live.
+    """
     host, stalled_ms = task.get("host"), task.get("stalled_ms") or 0
     if not host or task.get("activity") != "idle" or stalled_ms < MIN_STALLED_MS:
         return None
@@ -103,7 +110,7 @@ def problem_of_task(task: Columns) -> HostProblem | None:
 def observe(
     before: HostObservations, at_ms: int, ran: Iterable[str], problems: Iterable[HostProblem]
 ) -> HostObservations:
-    """Add the hosts and problems at ``at_ms`` to the observations, and drop those that are no longer recent."""
+    """Add the hosts where tasks ran and the problems, both at ``at_ms``, and drop observations that are not recent."""
     new = list(problems)
     hosts = dict.fromkeys([*ran, *(problem.host for problem in new)], at_ms)
     by_kind = {name: {each.host: (at_ms, each.failure) for each in new if getattr(each, name)}
@@ -147,9 +154,9 @@ def _times(observations: HostObservations) -> Iterator[int]:
 
 
 class HostIndex:
-    """The applications of a cluster, indexed by the hosts that they ran on and had problems on recently.
+    """The applications of a cluster, indexed by the hosts on which they recently ran tasks or had problems.
 
-    It is built once per window, so that each application is read once and not once per host.
+    The index is built once per window, so that each application is read once, and not once per host.
     """
 
     def __init__(self, applications: Iterable[HostObservations]) -> None:
@@ -173,7 +180,7 @@ def host_columns(host: str, index: HostIndex) -> dict[str, Any]:
         "host": host,
         "applications": index.ran[host],
         "failing_applications": sum(host in each.failing for each in here),
-        # An application that fails and is slow counts once, as failing.
+        # An application that is both failing and slow is counted once, as failing.
         "slow_applications": sum(host in each.slow and host not in each.failing for each in here),
         "storage_applications": sum(host in each.storage for each in here),
         "elsewhere_applications": index.applications_with_problems - only_here,
@@ -190,5 +197,5 @@ def _failures(observations: HostObservations, host: str) -> set[str]:
 
 
 def _newest(by_host: dict[str, Any]) -> dict[str, Any]:
-    """Limit the number of hosts; the most recently added ones stay."""
+    """Limit the number of hosts by dropping those that were added first."""
     return dict(list(by_host.items())[-MOST_HOSTS:]) if len(by_host) > MOST_HOSTS else by_host

@@ -11,7 +11,7 @@ from sparkfuse_rules.knowledge.naming import without_varying_parts
 
 Properties = Mapping[str, str]
 
-# The settings that collectors must send, so that the identity can be resolved downstream.
+# The settings that collectors must send, because the detect job and the analyses compute the identity from them.
 PROPERTY_KEYS = allowed_configuration().identity
 _OPENLINEAGE = "spark.openlineage."
 _DRIVER_LABEL = "spark.kubernetes.driver.label."
@@ -30,7 +30,7 @@ MAX_LENGTH = 200
 
 @dataclass(frozen=True)
 class Identity:
-    """The identity of an application: ``job_key`` is the recurring job, ``run_key`` this run and attempt of it."""
+    """The identity of an application: ``job_key`` names the recurring job, ``run_key`` this run and its attempt."""
 
     job_key: str
     run_key: str
@@ -46,12 +46,12 @@ def identify(
     app_start_ms: int | None,
     user: str | None = None,
 ) -> Identity:
-    """Return the identity of an application; the first source that is set applies, and a job key always exists.
+    """Return the identity of an application; the first source below that is set is used, so a job key always exists.
 
-    Sources in order: ``spark.sparkfuse.job``; OpenLineage's parent job, then its root parent (Airflow sets both);
-    the id of the Databricks job; the name of the Glue job; the DAG and task that Airflow's Kubernetes operator sets on
-    the driver; the Spark operator's label; ``spark.app.name`` without varying parts, preceded by the user if it is the
-    default name of a shell or gateway.
+    Sources in order: ``spark.sparkfuse.job``; OpenLineage's parent job, then its root parent (Airflow sets both); the
+    id of the Databricks job; the name of the Glue job; the DAG and task that Airflow's Kubernetes operator sets on the
+    driver; the Spark operator's label; ``spark.app.name`` without varying parts. If ``spark.app.name`` is the default
+    name of a shell or gateway, the user precedes it.
     Arguments: the allow-listed ``properties`` of the application, its name, id, attempt, start and user.
     """
     sources = (_from_sparkfuse, _from_openlineage, _from_databricks, _from_glue, _from_airflow, _from_operator)
@@ -99,7 +99,8 @@ def _from_airflow(properties: Properties) -> str:
 
 
 def _from_operator(properties: Properties) -> str:
-    # A ScheduledSparkApplication names its applications after itself, followed by the start time.
+    # The name of an application of a ScheduledSparkApplication is the name of that resource, followed by the start
+    # time.
     job = without_varying_parts(_setting(properties, f"{_DRIVER_LABEL}sparkoperator.k8s.io/app-name"))
     namespace = _setting(properties, "spark.kubernetes.namespace")
     return f"{namespace}/{job}" if job and namespace else job
@@ -108,13 +109,13 @@ def _from_operator(properties: Properties) -> str:
 def _from_name(name: str | None, user: str | None) -> str:
     job = without_varying_parts(name or "")
     if _DEFAULT_NAME.fullmatch(job) and user and user.strip():
-        # The SparkSQL shell appends its host.
+        # The Spark SQL shell appends the name of its host to the application name.
         return f"{user.strip()}/{job.split('::')[0]}"
     return job or UNNAMED
 
 
 def _tagged(properties: Properties, tag: str) -> str | None:
-    """Return the owner or team from the application's setting, else from a label of its driver's pod."""
+    """Return the owner or team from the application's settings; if it is not set, from a label of the driver's pod."""
     value = _setting(properties, f"spark.sparkfuse.{tag}") or _setting(properties, f"{_DRIVER_LABEL}{tag}")
     return _printable(value) or None
 

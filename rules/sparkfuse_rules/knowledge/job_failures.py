@@ -1,4 +1,4 @@
-"""Which failure a failed job reports, live and offline: its own, or that of its first failed stage."""
+"""Choose the failure that a failed job reports, live and offline: its own, or that of its first failed stage."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9
 
 
 def failure_of_job(of_job: str, of_stage: str) -> tuple[str, Failure]:
-    """Return the reason that a job reports and its class.
+    """Return the reason that a failed job reports, and the failure class of that reason.
 
-    It is the reason of the job, or that of its first failed stage if the job has none (old logs) or an unknown one.
+    If the job has no reason (old logs) or one of unknown class, the reason of its first failed stage is used.
     """
     found, by_stage = classify(None, of_job), classify(None, of_stage)
     if of_stage and (not of_job.strip() or (found == UNKNOWN and by_stage != UNKNOWN)):
@@ -21,7 +21,7 @@ def failure_of_job(of_job: str, of_stage: str) -> tuple[str, Failure]:
 
 
 def failed_stage_of_job(stage_id: int | None, reason: str) -> int | None:
-    """Return the first failed stage, else the stage that the reason names."""
+    """Return the first failed stage if it is known, else the stage that the text of the reason names."""
     if stage_id is not None:
         return stage_id
     named = _STAGE_IN_TEXT.search(reason)

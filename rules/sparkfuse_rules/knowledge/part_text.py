@@ -1,4 +1,4 @@
-"""Words for what one part of a physical plan does."""
+"""Words for the work of one part of a physical plan."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _JOIN_TYPES = {
     "LeftSingle": "scalar subquery",
     "RightOuter": "right outer",
 }
-# How tables are connected by joins that only filter the left table, if all joins are of one type.
+# The text between the tables if all joins are of one type and only filter the left table.
 _FILTERING_JOINS = {
     "left anti": " anti join ",
     "left semi": " semi join ",
@@ -42,12 +42,13 @@ _FILTERING_JOINS = {
     "intersect": " intersect ",
 }
 _DISTINCT = "distinct "
-# Columns that Spark adds: the number of the grouping set, and the value of an expression in GROUP BY.
+# Names of columns that Spark adds, and their replacement: the number of the grouping set, and the value of an
+# expression in GROUP BY.
 _ADDED_COLUMNS = {"spark_grouping_id": "", "_groupingexpression": "expression"}
 
 
 class PartText:
-    """Words for the operators of one part of a plan."""
+    """Words for the operators of one part of a physical plan."""
 
     def __init__(self, plan: QueryPlan, part: Part) -> None:
         self._plan = plan
@@ -64,11 +65,14 @@ class PartText:
     # ---- sources and sink
 
     def tables(self, full: bool = False) -> list[str]:
-        """Return what is read here and below, each once: short names, or with database or folder if ``full``."""
+        """Return the tables that the part and the parts below it read, each once.
+
+        The names are short; with ``full`` they contain the database or folder.
+        """
         return sources(self._plan, self._everything, full)
 
     def sink(self) -> str:
-        """Return the table or path that the part writes, or an empty text."""
+        """Return the table or path that the part writes; an empty text if it writes nothing."""
         for node in self._part.nodes:
             if self._plan.kinds[node] == "write":
                 return self._target(node) or format_of(self._plan.detail(node))
@@ -86,13 +90,13 @@ class PartText:
         return " \N{UNION} " if any(self._plan.names[node] == "Union" for node in self._everything) else ", "
 
     def _join_type(self, node: int) -> str:
-        """Return the type of a join in words, or an empty text for an inner join."""
+        """Return the type of a join in words; an empty text for an inner join."""
         kind, _, keys = self._plan.detail(node).partition(" ")
         null_safe = f"{kind} null-safe"
         return _JOIN_TYPES.get(null_safe if keys.startswith("null-safe") and null_safe in _JOIN_TYPES else kind, "")
 
     def sources_text(self, most_tables: int) -> str:
-        """Return the tables with the symbol of their join between them; more than ``most_tables`` are only counted."""
+        """Return the tables with the symbol of their join between them; tables beyond ``most_tables`` are counted."""
         tables = self.sources
         if len(tables) == 1 and "join" in self._kinds and self._scans() > 1:
             tables = tables * 2
@@ -106,7 +110,7 @@ class PartText:
     # ---- what the part does
 
     def work(self, tables: str) -> str:
-        """Return what the part does with its tables, in few words."""
+        """Return in few words what the part does with ``tables``."""
         output = None if self._part.output is None else self._plan.kinds[self._part.output]
         if "write" in self._kinds and self.sink():
             return f"{tables} → {last_part(self.sink())}" if tables else f"write {last_part(self.sink())}"
@@ -138,7 +142,7 @@ class PartText:
         return verb if self.sources else verb.removesuffix(" on").removesuffix(" of").removesuffix(" from")
 
     def _is_distinct(self) -> bool:
-        """Whether the part's aggregates compute nothing but distinct rows."""
+        """Whether all aggregates of the part only remove duplicate rows."""
         aggregates = [node for node in self._part.nodes if self._plan.kinds[node] == "aggregate"]
         return all(self._plan.detail(node).startswith(_DISTINCT) for node in aggregates)
 
@@ -147,7 +151,7 @@ class PartText:
         return steps[0] if steps else ""
 
     def query_work(self) -> str:
-        """Return a command's words, or ``write parquet to out/orders``, or an empty text."""
+        """Return the words of a command, or a text such as ``write parquet to out/orders``; else an empty text."""
         for node in self._part.nodes:
             kind, name = self._plan.kinds[node], self._plan.names[node]
             if kind == "write" and self.sink():
@@ -169,7 +173,7 @@ class PartText:
     # ---- the title
 
     def title(self) -> str:
-        """Return the steps of the part in the order in which data flows, and where its result goes."""
+        """Return the steps of the part in the order in which data flows, followed by the destination of its result."""
         steps = list(dict.fromkeys(step for step in self._steps() if step))
         if len(steps) > _MOST_STEPS:
             steps = [*steps[: _MOST_STEPS - 1], f"{len(steps) - _MOST_STEPS + 1} more steps"]
@@ -198,7 +202,7 @@ class PartText:
         return f"{words} {', '.join(names[:4])}{more}" if names else words.rsplit(" ", 1)[0]
 
     def _in_order(self) -> list[int]:
-        """Return the part's nodes with children before their parents, left before right."""
+        """Return the part's nodes in the order: children before their parents, left before right."""
         own = set(self._part.nodes)
         found: list[int] = []
         waiting = self._tops()
@@ -227,7 +231,7 @@ class PartText:
         return f"{words} ({join_type})" if join_type else words
 
     def _is_partial(self, node: int) -> bool:
-        """Whether an aggregate above the part's exchange finishes what this one begins."""
+        """Whether ``node`` is a partial aggregate: an aggregate above the part's exchange completes it."""
         part, plan = self._part, self._plan
         above = next((each for each in part.nodes if plan.kinds[each] == "aggregate"), node)
         if part.output is None or plan.kinds[part.output] != "exchange" or above != node:
@@ -254,6 +258,6 @@ class PartText:
 
 
 def _user_keys(columns: str) -> str:
-    """Return the columns without those that Spark adds."""
+    """Return the columns without those that Spark added."""
     keys = (_ADDED_COLUMNS.get(column, column) for column in columns.split(", "))
     return ", ".join(dict.fromkeys(filter(None, keys)))

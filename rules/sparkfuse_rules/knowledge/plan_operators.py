@@ -1,4 +1,4 @@
-"""Read operators of a physical plan: conditions without literals, and operators that run Python."""
+"""Read the operators of a physical plan: their conditions without literals, and whether they run Python."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from sparkfuse_contracts.generated.plan_conditions import MOST_CHARS, MOST_TEXT_
 _PART = re.compile(r"[A-Za-z0-9_]+|[<=>]+")
 _COLUMN = re.compile(r"#[0-9]")
 _WORDS = frozenset(WORDS)
+# The pattern matches the names of Spark's nodes that start Python workers (org.apache.spark.sql.execution.python):
 # ArrowEvalPython, BatchEvalPython, MapInPandas, MapInArrow, FlatMapGroupsInPandas, FlatMapCoGroupsInArrow,
-# AggregateInPandas, ArrowAggregatePython, WindowInPandas, ArrowWindowPython, PythonUDTF and similar: the names of
-# Spark's nodes that start Python workers (org.apache.spark.sql.execution.python).
+# AggregateInPandas, ArrowAggregatePython, WindowInPandas, ArrowWindowPython, PythonUDTF and similar nodes.
 _PYTHON = re.compile(r"Python|InPandas|InArrow")
-# Columns and tables, whose names are chosen by users, follow the first word.
+# Only the first word is the operator; columns and tables, whose names users choose, follow it.
 _FIRST_WORD = re.compile(r"[\s(]")
 
 
 def has_condition(node: str) -> bool:
-    """Return whether a node of this name filters or joins rows by a condition."""
+    """Return whether a node with this name filters or joins rows by a condition."""
     return node in {"Filter", "CartesianProduct"} or "Join" in node
 
 
@@ -27,7 +27,7 @@ def condition(text: str) -> str:
     """Return the columns, comparisons and join type in the text of a node, in their order, without literals.
 
     ``Filter (isnotnull(day#5) AND (day#5 = 2024-05-01))`` gives ``isnotnull day AND day =``. The plugin (PlanCondition)
-    and the kernel (sql.rs) compute the same text.
+    and the kernel (sql.rs) return the same text for the same node.
     """
     found = ""
     for part in _PART.finditer(text, 0, MOST_TEXT_CHARS):
@@ -38,10 +38,10 @@ def condition(text: str) -> str:
 
 
 def runs_python(scope_names: Iterable[str], plan_nodes: Iterable[str] = ()) -> bool:
-    """Return whether an operator runs Python; the plan is used only if no operator of the stage is known.
+    """Return whether an operator of a stage runs Python; the plan is used only if no operator of the stage is known.
 
-    The plan is that of the whole query, so it only shows that one of its stages runs Python. RDDs of Python functions
-    have no RDD scope of their own and are not recognised.
+    The plan belongs to the whole query, so it only shows that one of the query's stages runs Python. RDDs of Python
+    functions have no RDD scope of their own, so they are not recognised.
     """
     scopes = list(scope_names)
     return any(_PYTHON.search(_FIRST_WORD.split(name, 1)[0]) for name in (scopes or plan_nodes))

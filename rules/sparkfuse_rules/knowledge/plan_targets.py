@@ -1,4 +1,4 @@
-"""The tables and paths that the nodes of a plan read and write, from their details or names."""
+"""Find the tables and paths that the nodes of a plan read and write, from the details or names of the nodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SOURCES = {"Range": "range", "LocalTableScan": "local rows", "LocalRelation": "
 
 
 def sources(plan: QueryPlan, nodes: Iterable[int], full: bool, depth: int = 0) -> list[str]:
-    """Return the tables and paths that the nodes read, each once; kinds of rows only if there is no table."""
+    """Return the tables and paths that the nodes read, each once; without any, the kinds of rows that they read."""
     tables: dict[str, None] = {}
     rows: dict[str, None] = {}
     for node in nodes:
@@ -35,7 +35,7 @@ def sources(plan: QueryPlan, nodes: Iterable[int], full: bool, depth: int = 0) -
 
 
 def _cached(plan: QueryPlan, node: int, full: bool, depth: int) -> list[str]:
-    """Return the name of a cached table, else the tables that it was computed from."""
+    """Return the name of a cached table; if it has no name, the tables that it was computed from."""
     named = target_of(plan.detail(node)) or plan.names[node].partition("In-memory table ")[2]
     if named and not full:
         return [f"cached {last_part(named)}"]
@@ -50,7 +50,7 @@ def _rows_of(plan: QueryPlan, node: int) -> str:
 
 
 def target_of_name(name: str) -> str:
-    """Return the table of a scan whose detail is unknown: ``Scan parquet spark_catalog.default.orders``."""
+    """Return the table in the name of a scan without detail, such as ``Scan parquet spark_catalog.default.orders``."""
     words = name.split()
     last = words[-1] if len(words) > (1 if words and words[0] == "BatchScan" else 2) else ""
     if "/" in last:
@@ -59,13 +59,13 @@ def target_of_name(name: str) -> str:
 
 
 def sink_of_name(name: str) -> str:
-    """Return the table in the name of a write, such as ``AppendData noop-table``, or an empty text."""
+    """Return the table in the name of a write, such as ``AppendData noop-table``; an empty text without one."""
     words = name.split()
     return words[1] if len(words) > 1 and words[0] != "Execute" else ""
 
 
 def target_of(detail: str) -> str:
-    """Return the table or path of a detail, without its format."""
+    """Return the table or path in a node's detail, without its format."""
     target, _, form = detail.rpartition(" ")
     if not target:
         return "" if form.lower() in _FORMATS else form
@@ -73,13 +73,13 @@ def target_of(detail: str) -> str:
 
 
 def format_of(detail: str) -> str:
-    """Return the format at the end of a detail, or an empty text."""
+    """Return the format at the end of a node's detail; an empty text if the detail has none."""
     form = detail.rpartition(" ")[2].lower()
     return form if form in _FORMATS and form != "in-memory" else ""
 
 
 def last_part(target: str) -> str:
-    """Return the last part of a table's name or path; of several paths the first one's."""
+    """Return the last part of a table's name or of a path; of several paths, the last part of the first path."""
     first, _, more = target.partition(", ")
     first = _file(first)
     last = first.rstrip("/").rpartition("/")[2] if "/" in first else first.rpartition(".")[2]
@@ -87,7 +87,7 @@ def last_part(target: str) -> str:
 
 
 def _folders(target: str) -> str:
-    """Return each path without the name of a file that Spark wrote, each once."""
+    """Return the paths, each once, without the names of files that Spark wrote."""
     return ", ".join(dict.fromkeys(map(_file, target.split(", "))))
 
 

@@ -1,4 +1,4 @@
-"""Estimate the remaining time: of a stage from its progress, of an application from earlier runs and its stages.
+"""Estimate the remaining time of a stage from its progress, and of an application from earlier runs and its stages.
 
 The formulas and their reasons are in docs/rules.md, "Projection and forecast".
 """
@@ -14,12 +14,13 @@ from sparkfuse_rules.knowledge.baseline_model import MIN_SCALE
 from sparkfuse_rules.knowledge.robust import MAX_MS
 
 RUNNING = "running"
-# The first task of each slot loads classes and compiles, and is 5 to 8 times slower on the same data. After more than
-# two waves those tasks are a minority and do not determine the median.
+# The first task of each slot loads classes and compiles code, so it takes 5 to 8 times longer for the same data. After
+# more than two waves, these first tasks are a minority and do not determine the median.
 WAVES_BEFORE = 2
 # The 95 % quantile of the standard normal distribution.
 _Z_95 = 1.6448536269514722
-# Above this value the tail of the normal distribution is computed by its series (Abramowitz and Stegun 26.2.12).
+# Above this value, the tail of the normal distribution is computed by its asymptotic series (Abramowitz and Stegun
+# 26.2.12).
 _FAR = 30.0
 
 
@@ -42,12 +43,13 @@ class Expected:
 def stage_remaining(stage: Mapping[str, Any], application_slots: int = 0) -> Remaining | None:
     """Return the remaining time of a running stage, as a lower bound; None before its third wave of tasks.
 
-    ``stage`` has the columns of stage_live. The tasks that neither run nor succeeded are distributed over the slots in
-    whole waves, each as long as the median successful task, or as the 95th percentile for ``p95_ms``.
+    ``stage`` has the columns of stage_live. The calculation distributes the tasks that neither run nor succeeded over
+    the slots in whole waves. Each wave takes as long as the median successful task, or the 95th percentile for
+    ``p95_ms``.
 
-    The slots are those of the whole application, because the stage may soon use all of them. They are at least the
-    number of running tasks and the average number of tasks that ran at the same time, because a window may end between
-    two tasks.
+    The number of slots is that of the whole application, because the stage may soon use all of them. It is at least the
+    number of running tasks, and at least the average number of tasks that ran at the same time. The average is needed
+    because a window may end between two tasks.
     """
     elapsed_ms, median_ms = stage.get("elapsed_ms"), stage.get("duration_p50_ms")
     if stage.get("status") != RUNNING or not elapsed_ms or not median_ms or not math.isfinite(median_ms):
@@ -62,9 +64,9 @@ def stage_remaining(stage: Mapping[str, Any], application_slots: int = 0) -> Rem
 
 
 def share_of_whole(stage: Mapping[str, Any]) -> float:
-    """Return the share of the stage's tasks that succeeded, to extrapolate a counter to the whole stage.
+    """Return the share of the stage's tasks that succeeded, which extrapolates a counter to the whole stage.
 
-    The result is 1.0 if no task is left or none succeeded.
+    The result is 1.0 if no task is left, or if no task succeeded.
     """
     tasks, succeeded = stage.get("num_tasks") or 0, stage.get("succeeded_tasks") or 0
     return succeeded / tasks if 0 < succeeded < tasks else 1.0
@@ -73,7 +75,7 @@ def share_of_whole(stage: Mapping[str, Any]) -> float:
 def application_remaining(elapsed_ms: int, expected: Expected | None, stages: Remaining | None) -> Remaining | None:
     """Return the remaining time of an application from its earlier runs and the time it has run; None if unknown.
 
-    It is at least the remaining time of its running stages.
+    The result is at least the remaining time of the application's running stages.
     """
     parts = [stages] if stages else []
     if expected:
@@ -89,8 +91,9 @@ def application_remaining(elapsed_ms: int, expected: Expected | None, stages: Re
 def late_chance(elapsed_ms: int, limit_ms: int, expected: Expected | None, stages: Remaining | None) -> float | None:
     """Return the probability that an application that has run for ``elapsed_ms`` takes longer than ``limit_ms``.
 
-    It is the higher of two estimates: from the earlier runs and the time it has run, and from its running stages. The
-    result is 1 from the limit on, and never falls with time alone; None if nothing is known.
+    The result is the higher of two estimates. One uses the earlier runs and the elapsed time, the other the running
+    stages. The result is 1 when the elapsed time has reached the limit, and it never falls only because time passes. It
+    is None if nothing is known.
     """
     if elapsed_ms >= limit_ms:
         return 1.0
@@ -117,11 +120,11 @@ class _Time:
         return cls(math.log(middle), max(MIN_SCALE, math.log(max(middle, expected.p95_ms) / middle) / _Z_95))
 
     def share_beyond(self, limit_ms: float, after_ms: float) -> float:
-        """Return the share of the durations above ``after_ms`` that are also above ``limit_ms``."""
+        """Return the share of those durations above ``limit_ms`` among all durations above ``after_ms``."""
         return min(1.0, math.exp(_log_beyond(self._z(limit_ms)) - _log_beyond(self._z(after_ms))))
 
     def quantile_beyond(self, after_ms: float, share: float) -> float:
-        """Return the duration that ``share`` of the durations above ``after_ms`` exceed."""
+        """Return the duration that the share ``share`` of all durations above ``after_ms`` exceeds."""
         low = self._z(after_ms)
         high, wanted = max(low, 0.0) + 10.0, _log_beyond(low) + math.log(share)
         for _ in range(60):
@@ -134,7 +137,7 @@ class _Time:
 
 
 def _log_beyond(z: float) -> float:
-    """Return the logarithm of the share of a standard normal distribution above ``z``."""
+    """Return the logarithm of the share of a standard normal distribution that is above ``z``."""
     if z < _FAR:
         return math.log(0.5 * math.erfc(z / math.sqrt(2)))
     return -z * z / 2 - math.log(z * math.sqrt(2 * math.pi)) + math.log1p(-1 / z**2 + 3 / z**4)

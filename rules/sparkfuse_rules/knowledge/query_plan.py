@@ -1,7 +1,8 @@
-"""Cuts the physical plan of a query into the parts that run as stages, and finds the part of a given stage.
+"""Divide the physical plan of a query into the parts that run as stages, and find the part of a given stage.
 
-A stage runs the operators between two boundaries: exchanges, broadcasts, subqueries and cached data. Spark gives a
-stage the scope names of its operators; `WholeStageCodegen (3)` is the number of one fused group of operators.
+A stage runs the operators between two boundaries; boundaries are exchanges, broadcasts, subqueries and cached data.
+Spark gives a stage the scope names of its operators. The number in `WholeStageCodegen (3)` identifies one fused group
+of operators.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from itertools import islice
 
 MOST_NODES = 20_000
 MOST_NAME_CHARS = 200
-# Of cached data only this many operators are compared with a stage's, because cached plans may hold each other.
+# The largest number of operators of cached data that are compared with those of a stage. The limit exists because
+# cached plans may contain each other.
 MOST_CACHED_NODES = 64
 _CODEGEN = re.compile(r"WholeStageCodegen(?: \([0-9]+\))?")
-# Nodes that only contain other nodes, or whose work a name does not mention.
+# Nodes that only contain other nodes, or whose work the display name does not mention.
 _SILENT = frozenset({
     "AdaptiveSparkPlan", "BroadcastQueryStage", "CollectMetrics", "ColumnarToRow", "CommandResult", "Coalesce",
     "CustomShuffleReader", "AQEShuffleRead", "DeserializeToObject", "EventTimeWatermark", "Filter", "InputAdapter",
@@ -34,9 +36,9 @@ _WRITES = re.compile(
 
 @dataclass(frozen=True)
 class Part:
-    """The nodes that run as one stage, by their numbers.
+    """The numbers of the nodes that run as one stage.
 
-    ``output`` is the boundary above them (None for the end of the query); ``inputs`` are the boundaries below them.
+    ``output`` is the boundary above the nodes (None at the end of the query); ``inputs`` are the boundaries below them.
     """
 
     nodes: tuple[int, ...]
@@ -46,7 +48,7 @@ class Part:
 
 @dataclass(frozen=True)
 class _Scopes:
-    """Scope names of a part: those that its stage must have, and those that it may have besides."""
+    """The scope names of a part: names that the stage of this part must have, and optional names."""
 
     codegen: frozenset[str]
     others: frozenset[str]
@@ -72,7 +74,7 @@ class QueryPlan:
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
-        """The parent of each node, -1 where there is none or it does not come before the node."""
+        """The number of each node's parent; -1 if the node has no parent or a parent that does not come before it."""
         given = (*self.node_parents[:MOST_NODES], *(-1,) * len(self.names))
         return tuple(
             parent if parent is not None and 0 <= parent < node else -1
@@ -81,7 +83,7 @@ class QueryPlan:
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
-        """The children of each node in their order."""
+        """The numbers of each node's children, in their order."""
         found: list[list[int]] = [[] for _ in self.names]
         for node, parent in enumerate(self.parents):
             if parent >= 0:
@@ -90,17 +92,17 @@ class QueryPlan:
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        """What each node does: see ``kind_of``."""
+        """The kind of work of each node, as returned by ``kind_of``."""
         return tuple(kind_of(name) for name in self.names)
 
     def detail(self, node: int) -> str:
-        """Return what identifies the node, or an empty text."""
+        """Return the detail that identifies the node, such as its table; an empty text if it has none."""
         return (self.node_details[node] or "") if node < len(self.node_details) else ""
 
     def below(self, nodes: Iterable[int], cached: bool = False) -> Iterator[int]:
-        """Yield the nodes and all that are below them in pre-order, without subqueries.
+        """Yield the nodes and all nodes below them in pre-order, without subqueries.
 
-        What a cached table was computed from is left out unless ``cached``.
+        The nodes that computed a cached table are included only if ``cached`` is true.
         """
         waiting = list(reversed(list(nodes)))
         while waiting:
@@ -116,7 +118,7 @@ class QueryPlan:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The parts that run as stages, those further up first."""
+        """The parts that run as stages; parts nearer to the root come first."""
         nodes: list[list[int]] = [[]]
         outputs: list[int | None] = [None]
         inputs: list[list[int]] = [[]]
@@ -145,7 +147,7 @@ class QueryPlan:
         return tuple(self._scopes_of(part, fused) for part in self.parts)
 
     def _fused(self) -> list[bool]:
-        """Return for each node whether it is part of generated code, so that it has no scope of its own."""
+        """Return for each node whether generated code contains it; such a node has no scope of its own."""
         fused: list[bool] = []
         for node, parent in enumerate(self.parents):
             inside = parent >= 0 and (fused[parent] or _is_codegen(self.names[parent]))
@@ -160,12 +162,12 @@ class QueryPlan:
         computed = islice(self.below(cached, cached=True), MOST_CACHED_NODES)
         optional = {self.names[node] for node in (*part.inputs, *computed)}
         codegen = frozenset(name for name in own if _is_codegen(name))
-        silent = (_SILENT - _READERS - {"WriteFiles"}) | {"Execute"}  # a command has no scope, its writer has one
+        silent = (_SILENT - _READERS - {"WriteFiles"}) | {"Execute"}  # a command has no scope, its write node has
         others = frozenset(name for name in own if name not in codegen and name.split(" ", 1)[0] not in silent)
         return _Scopes(codegen, others, frozenset(optional))
 
     def find(self, scopes: frozenset[str]) -> tuple[tuple[int, ...], Part] | None:
-        """Return the part that fits the scope names of a stage best, with the number of misfits (fewer is better)."""
+        """Return the part that fits the scope names of a stage best, with its counts of misfits (fewer is better)."""
         codegen = {name for name in scopes if _is_codegen(name)}
         best: tuple[tuple[int, ...], Part] | None = None
         for part, known in zip(self.parts, self._part_scopes, strict=True):
@@ -177,7 +179,8 @@ class QueryPlan:
                 -common,
             )
             shares_codegen = not codegen or bool(codegen & known.codegen)
-            # Before Spark 3.4 a stage that writes what an exchange delivers has only the scope of the exchange.
+            # Before Spark 3.4, if a stage writes the rows that it reads from an exchange, its only scope is the
+            # exchange.
             only_reads = bool(scopes) and scopes <= known.optional and not known.codegen | known.others
             if (common or only_reads) and shares_codegen and (best is None or misfits < best[0]):
                 best = misfits, part
@@ -188,7 +191,10 @@ _BOUNDARIES = frozenset({"exchange", "broadcast", "subquery", "cache"})
 
 
 def find_part(plans: Sequence[QueryPlan], scope_names: Iterable[str]) -> tuple[QueryPlan, Part] | None:
-    """Return the part of the newest plan version that fits a stage best, or None if none has any of its scopes."""
+    """Return the plan and part that fit a stage best, from the newest plan version if several fit equally.
+
+    The result is None if no part has any scope of the stage.
+    """
     scopes = frozenset(name.strip()[:MOST_NAME_CHARS] for name in scope_names if name)
     best: tuple[tuple[int, ...], QueryPlan, Part] | None = None
     for plan in reversed(plans):
@@ -199,9 +205,9 @@ def find_part(plans: Sequence[QueryPlan], scope_names: Iterable[str]) -> tuple[Q
 
 
 def kind_of(name: str) -> str:
-    """Return what a node does.
+    """Return the kind of work that a node with this name does.
 
-    One of exchange, broadcast, subquery, cache, write, join, aggregate, python, scan, silent and other.
+    The kind is one of exchange, broadcast, subquery, cache, write, join, aggregate, python, scan, silent and other.
     """
     if name.split(" ", 1)[0] in _SILENT:
         return "silent"

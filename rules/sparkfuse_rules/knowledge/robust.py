@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from itertools import combinations
 
-# Above this an integer is not exact as a double; it is 285,000 years in ms.
+# An integer above this value is not exact as a double; as a duration, the value is 285,000 years in ms.
 MAX_MS = 2**53
-# Makes the median absolute deviation of normal values equal to their standard deviation (Hampel 1974).
+# The factor that makes the median absolute deviation of normal values equal to their standard deviation (Hampel 1974).
 MAD_TO_SIGMA = 1.4826
 _Z_95 = 1.6448536269514722
 
 
 def median(values: Sequence[float]) -> float:
-    """Return the median of ``values``. Raises ValueError if there are none."""
+    """Return the median of ``values``. Raises ValueError if ``values`` is empty."""
     if not values:
         raise ValueError("the median of no values is not defined")
     ordered = sorted(values)
@@ -23,7 +23,10 @@ def median(values: Sequence[float]) -> float:
 
 
 def spread(values: Sequence[float]) -> float:
-    """Return the median absolute deviation, scaled to a standard deviation; half of the values may be outliers."""
+    """Return the median absolute deviation, scaled to a standard deviation.
+
+    Up to half of the values may be outliers.
+    """
     centre = median(values)
     return MAD_TO_SIGMA * median([abs(value - centre) for value in values])
 
@@ -38,9 +41,9 @@ def theil_sen_slope(points: Sequence[tuple[float, float]]) -> float:
 
 
 def student_t_95(degrees: int) -> float:
-    """Return the one-sided 95 % quantile of Student's t, with an error of at most 2 %; it rises with fewer degrees.
+    """Return the one-sided 95 % quantile of Student's t, with an error of at most 2 %; it is higher for fewer degrees.
 
-    Cornish-Fisher expansion (Abramowitz and Stegun 26.7.5), exact for one and two degrees.
+    The formula is the Cornish-Fisher expansion (Abramowitz and Stegun 26.7.5); for one and two degrees it is exact.
     """
     if degrees <= 2:
         return 2.919986 if degrees == 2 else 6.313752

@@ -11,13 +11,13 @@ _COUNTS = (
 
 
 def sample_of(message: BaselineSample) -> Sample:
-    """Return the sample of a message; an absent count is None, not 0."""
+    """Return the sample that a message contains; a count that is absent in the message becomes None, not 0."""
     counts = {name: getattr(message, name) if message.HasField(name) else None for name in _COUNTS}
     return Sample(message.run_key, message.learned_ms, message.wall_ms, abnormal=message.abnormal, **counts)
 
 
 def message_of(sample: Sample) -> BaselineSample:
-    """Return the message of a sample; a count that is None is absent."""
+    """Return the message that contains a sample; a count that is None is absent in the message."""
     message = BaselineSample(
         run_key=sample.run_key, learned_ms=sample.learned_ms, wall_ms=sample.wall_ms, abnormal=sample.abnormal
     )

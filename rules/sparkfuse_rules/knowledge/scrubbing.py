@@ -1,7 +1,7 @@
-"""Remove secrets from free text, with the same result as the plugin's SecretScrubber.
+"""Remove secrets from free text; the plugin's SecretScrubber returns the same result for the same text.
 
-The patterns are in contracts/shared/scrubbing.yaml.
-Spark's own redaction leaves most of these secrets in its event log.
+The patterns are in contracts/shared/scrubbing.yaml. Spark's own redaction leaves most of these secrets in its event
+log.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Step = tuple[Callable[[str, str], str], str]
 
 
 def _steps(texts: str) -> list[Step]:
-    """Return the steps for some kind of texts: the substitution of a compiled pattern, and its replacement."""
+    """Return the steps for one kind of texts; a step replaces the matches of a compiled pattern."""
     return [
         (re.compile(step.pattern, re.ASCII).sub, re.sub(r"\$([0-9])", r"\\\1", step.replacement))
         for step in shared.STEPS
@@ -39,9 +39,9 @@ def _applied(steps: list[Step], text: str) -> str:
 
 
 def condensed(text: str) -> str:
-    """Drop most stack frames of a text that is too long, so that the causes still fit.
+    """Drop most stack frames from a text that is too long, so that all causes fit into the limit.
 
-    Spark writes the outermost exception first and the cause last, with some fifty frames each.
+    Spark writes the outermost exception first and the cause last, each with about fifty frames.
     """
     if len(text) <= shared.MOST_BYTES:
         return text
@@ -60,7 +60,7 @@ def condensed(text: str) -> str:
 
 
 def _beginning(text: str) -> str:
-    """Return the beginning of a text up to a space, because half a word may be a truncated secret."""
+    """Return the beginning of a text up to a space, because an incomplete last word may be a part of a secret."""
     if len(text) <= shared.MOST_SEARCHED:
         return text
     blank = max(text.rfind(" ", 0, shared.MOST_SEARCHED), text.rfind("\n", 0, shared.MOST_SEARCHED))
@@ -68,21 +68,25 @@ def _beginning(text: str) -> str:
 
 
 def scrub_query(text: str) -> str:
-    """Return SQL text without secrets, quoted literals and numbers as long as card numbers.
+    """Return SQL text without secrets, quoted literals, and numbers as long as card numbers.
 
-    Names in double quotes are removed too, because Spark reads them as literals by default. Use it for plans and
-    descriptions, not for failures.
+    Names in double quotes are removed too, because Spark by default reads them as literals. Use this function for plans
+    and descriptions, and ``scrub`` for failures.
     """
-    # Truncate again, because an empty literal becomes longer.
+    # Truncate again, because the replacement of an empty literal is longer than the literal.
     return capped(_applied(_QUERY, scrub(text)))
 
 
 def shortened(text: str, most_chars: int) -> str:
-    """Truncate a text, scrubbing it first: truncation may separate a secret from the word that identifies it."""
+    """Return the text without secrets, truncated to ``most_chars`` characters.
+
+    Secrets are removed before the truncation, because truncation may separate a secret from the word that identifies
+    it.
+    """
     return text if len(text) <= most_chars else scrub(text)[:most_chars]
 
 
 def capped(text: str, most_bytes: int = shared.MOST_BYTES) -> str:
-    """Truncate a text to whole characters of UTF-8; lone surrogates become question marks."""
+    """Truncate a text to ``most_bytes`` of UTF-8, at a whole character; lone surrogates become question marks."""
     content = text.encode("utf-8", "replace")
     return content[:most_bytes].decode("utf-8", "ignore")

@@ -1,4 +1,4 @@
-"""Compute the fingerprints of the stages of one run along their graph."""
+"""Compute the fingerprints of all stages of one run, following the graph of their parents."""
 
 from __future__ import annotations
 
@@ -8,50 +8,50 @@ from typing import Protocol
 
 from sparkfuse_rules.knowledge.fingerprint import stage_fingerprint, without_codegen_id
 
-# The prefix of a fingerprint that is based on the name only, because the start of the stage was lost.
+# The prefix of a fingerprint that is computed from the stage's name only, because the fact about its start was lost.
 NAME_ONLY = "name-"
-# The limits of the plugin (StageFacts, SqlFacts); event logs have more, but must give the same fingerprint.
+# The limits of the plugin (StageFacts, SqlFacts). Event logs contain more names, but must give the same fingerprint.
 MOST_SCOPES = 64
 MOST_PLAN_NODES = 256
 
 
 class StartedStage(Protocol):
-    """The start of a stage; ``fingerprint`` is empty until it was computed."""
+    """The start of a stage, as the fact about it reported; ``fingerprint`` is empty until it is computed."""
 
     @property
     def name(self) -> str:
-        """Spark's name of the stage."""
+        """The name that Spark gave to the stage."""
 
     @property
     def scope_names(self) -> Sequence[str]:
-        """The names of its RDD scopes."""
+        """The names of the stage's RDD scopes."""
 
     @property
     def parents(self) -> Sequence[int]:
-        """The ids of its parent stages."""
+        """The ids of the stage's parent stages."""
 
     @property
     def sql_execution_id(self) -> int | None:
-        """The SQL execution that it belongs to."""
+        """The id of the SQL execution to which the stage belongs; None without one."""
 
     @property
     def depth(self) -> int | None:
-        """The length of the longest chain of its parent stages; None if the start of its job was lost."""
+        """The length of the longest chain of parent stages; None if the start of the stage's job was lost."""
 
     @property
     def submitted_ms(self) -> int | None:
-        """When its first attempt was submitted, in ms since the epoch; None if unknown."""
+        """The time at which the stage's first attempt was submitted, in ms since the epoch; None if unknown."""
 
     @property
     def fingerprint(self) -> str:
-        """Its fingerprint, empty if it was not computed yet."""
+        """The fingerprint of the stage; empty until it is computed."""
 
 
 class StagesOfRun(Protocol):
     """The stages of one run, independent of where they are stored."""
 
     def started(self, stage_id: int) -> StartedStage | None:
-        """Return the start of a stage; None if it was lost."""
+        """Return the start of a stage; None if the fact about its start was lost."""
 
     def plan_nodes(self, sql_execution_id: int) -> Sequence[str]:
         """Return the nodes of the first physical plan of a SQL execution in pre-order; empty if it is unknown."""
@@ -61,10 +61,11 @@ class StagesOfRun(Protocol):
 
 
 def fingerprint_in_run(stage_id: int, name: str | None, run: StagesOfRun) -> str:
-    """Return the fingerprint of a stage: from operators, plan and parents, or from its name if its start was lost.
+    """Return the fingerprint of a stage: from its operators, plan and parents, or from its name if its start was lost.
 
-    It is stored at the first call, so that it cannot change within a run. Parents that never started in this run (their
-    output existed) are ignored, and so are parents that started after the stage (their output was lost and recomputed).
+    The fingerprint is stored at the first call, so that it cannot change within a run. Two kinds of parents are
+    ignored. Parents that never started in this run are ignored, because their output existed already. Parents that
+    started after the stage are ignored, because they only recomputed lost output.
     """
     known = run.started(stage_id)
     if known and known.fingerprint:  # the usual case
@@ -72,7 +73,7 @@ def fingerprint_in_run(stage_id: int, name: str | None, run: StagesOfRun) -> str
     waiting = [stage_id]
     while waiting:
         stage = run.started(waiting[-1])
-        # Spark numbers parents before children; with this condition the loop always ends.
+        # Spark gives a parent a smaller number than its children; because of this condition the loop always ends.
         parents = _parents(stage, waiting[-1], run) if stage else {}
         missing = [parent for parent, found in parents.items() if not found.fingerprint]
         if missing:
@@ -87,7 +88,7 @@ def fingerprint_in_run(stage_id: int, name: str | None, run: StagesOfRun) -> str
 
 
 def _parents(stage: StartedStage, stage_id: int, run: StagesOfRun) -> dict[int, StartedStage]:
-    """Return the parents that ran before the stage."""
+    """Return the parents that ran before the stage, by stage id."""
     started = {parent: run.started(parent) for parent in stage.parents if parent < stage_id}
     return {parent: found for parent, found in started.items() if found and not _started_after(found, stage)}
 
@@ -119,13 +120,13 @@ class StartedStageOfRun:
 
 @dataclass(frozen=True)
 class CompleteRun:
-    """All stages of a run by stage id, and the plans by SQL execution, in memory."""
+    """All stages of a run by stage id, and its plans by SQL execution, in memory."""
 
     stages: dict[int, StartedStageOfRun]
     plans: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     def started(self, stage_id: int) -> StartedStageOfRun | None:
-        """Return the start of a stage; None if it was lost."""
+        """Return the start of a stage; None if the run has no such stage."""
         return self.stages.get(stage_id)
 
     def plan_nodes(self, sql_execution_id: int) -> Sequence[str]:

@@ -1,6 +1,7 @@
-"""Names queries and stages by what they do: ``q7: lineitem ⋈ part``.
+"""Name queries and stages by what they do: ``q7: lineitem ⋈ part``.
 
-The detect job (live) and native_analytics (offline) call the same functions with the same facts, so names are equal.
+The detect job (live) and native_analytics (offline) call the same functions with the same facts, so both give a stage
+the same name.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MOST_NAME_CHARS = 60
 MOST_TITLE_CHARS = 300
 MOST_LIST_CHARS = 400
 _MOST_SCOPES = 64
-# Words of Spark's own machinery, which never name a user's work.
+# Words for Spark's internal work; they never describe the work of the user's code.
 _MACHINERY = re.compile(
     r"\$anonfun|\$\$|MethodAccessor|MethodHandleAccessor|CompletableFuture|ThreadPoolExecutor|FutureTask|ForkJoin"
     r"|ConstructorAccessor"
@@ -30,12 +31,12 @@ _CREATING = ("textFile", "wholeTextFiles", "binaryFiles", "hadoopFile", "hadoopR
              "newAPIHadoopRDD", "sequenceFile", "objectFile", "parallelize", "makeRDD", "range")  # fmt: skip
 _HIDDEN_SCOPES = ("WholeStageCodegen", "Exchange", "BroadcastExchange", "AQEShuffleRead", "mapPartitionsInternal",
                   "InMemoryTableScan", "TakeOrderedAndProject", "CollectLimit", "DeserializeToObject")  # fmt: skip
-# Methods of Spark that read files; without a query they run stages to find out the schema of the files.
+# Methods of Spark that read files. Called outside a query, they run stages to find the schema of the files.
 _READING = frozenset({"avro", "csv", "json", "load", "orc", "parquet", "table", "xml"})
 _FORMATLESS = frozenset({"load", "table"})
-# The only scopes of a stage that reads the schema of files or lists them.
+# The scopes of a stage that reads the schema of files or lists files; such a stage has no other scopes.
 _SCHEMA_SCOPES = frozenset({"parallelize", "mapPartitions", "Scan text", "DeserializeToObject"})
-# Scopes of the JVM's side of Python RDDs: rows go to Python workers and come back.
+# Scopes of the JVM's part of Python RDDs, which sends rows to Python workers and receives the results.
 _OF_PYTHON_RDDS = frozenset({"map", "mapPartitions"})
 _PYTHON_SITE = re.compile(r".* at .*\.py:[0-9]+")
 _QUERY_PREFIX = re.compile(r"\Aq(\d{1,18}): ")
@@ -44,7 +45,7 @@ _NO_ACTIONS = frozenset({"apply", "call", "execute", "invoke", "run", "runJob", 
 
 @dataclass(frozen=True)
 class StageName:
-    """``name`` is short (at most 60 characters), ``title`` long (at most 300)."""
+    """The display name of a stage: ``name`` has at most 60 characters, ``title`` at most 300."""
 
     name: str
     title: str
@@ -52,7 +53,10 @@ class StageName:
 
 @dataclass(frozen=True)
 class QueryName:
-    """``name`` and ``title`` as in StageName; ``sources`` and ``sink`` are None where the query has none."""
+    """The display name of a query, with ``name`` and ``title`` as in StageName.
+
+    ``sources`` and ``sink`` are None if the query has none.
+    """
 
     name: str
     title: str
@@ -69,10 +73,11 @@ def name_stage(
     call_site: str | None = None,
     spark_name: str | None = None,
 ) -> StageName:
-    """Name a stage by its query and operators, or by the user's line if it belongs to no query.
+    """Name a stage by its query and operators, or by the user's line of code if the stage belongs to no query.
 
-    Arguments: ``query_id`` of its SQL execution; ``scope_names`` of its RDDs with codegen numbers; ``plans`` known of
-    the execution, oldest version first; the user's ``call_site``; and Spark's name of the stage.
+    Arguments: ``query_id`` is the stage's SQL execution. ``scope_names`` are the scopes of its RDDs, with codegen
+    numbers. ``plans`` are the known plans of the execution, oldest version first. The others are the user's
+    ``call_site`` and Spark's name of the stage.
     """
     scopes = sorted({scope for scope in scope_names if scope})[: 4 * _MOST_SCOPES]
     if query_id is None:
@@ -94,10 +99,10 @@ def name_query(
     call_site: str | None = None,
     plans: Sequence[QueryPlan] = (),
 ) -> QueryName:
-    """Name a query by the user's description, else by what it writes or reads, else by the user's line.
+    """Name a query by the user's description, else by the tables it writes or reads, else by the user's line of code.
 
-    Arguments: Spark's ``description`` (ignored if it is a call site), the user's ``call_site``, and the ``plans`` known
-    of the execution, oldest version first.
+    Arguments: ``description`` is Spark's description, which is ignored if it is a call site. ``call_site`` is the
+    user's line. ``plans`` are the known plans of the execution, oldest version first.
     """
     text = _whole(plans[-1] if plans else QueryPlan((), ()))
     sink, sources = text.sink(), text.tables(full=True)
@@ -123,13 +128,13 @@ def name_query(
 
 
 def query_id_of(name: str) -> int | None:
-    """Return the query in the name of a stage or query: 7 for ``q7: lineitem ⋈ part``."""
+    """Return the number of the query in the name of a stage or query: 7 for ``q7: lineitem ⋈ part``."""
     found = _QUERY_PREFIX.match(name)
     return int(found[1]) if found else None
 
 
 def without_query(name: str) -> str:
-    """Return the name of a stage without its query, whose number differs from run to run."""
+    """Return the name of a stage without the number of its query, which differs from run to run."""
     return _QUERY_PREFIX.sub("", name, count=1)
 
 
@@ -157,7 +162,7 @@ def _rdd_stage(stage_id: int, scopes: Sequence[str], call_site: str | None, spar
 def _schema_inference(scopes: Iterable[str], spark_name: str | None, site: str) -> str:
     """Return ``infer schema of parquet files`` for a stage that reads files before their query is planned.
 
-    A server of Spark Connect runs it under a name of its own, and its only signs are the scopes of the stage.
+    A server of Spark Connect runs such a stage under a name of its own. Then only the scopes show what the stage does.
     """
     action, names = _action(spark_name), {scope.strip() for scope in scopes}
     if action in _READING and not names & set(_CREATING) - {"parallelize"}:
@@ -171,10 +176,10 @@ def _action(spark_name: str | None) -> str:
 
 
 def _rdd_operators(scopes: Iterable[str], spark_name: str | None) -> str:
-    """Return ``textFile → reduceByKey``: how the stage's RDDs were created, and the action at its end.
+    """Return ``textFile → reduceByKey``: the operators that created the stage's RDDs, and the action at its end.
 
-    The RDD that ``partitionBy`` creates reads the shuffle, and is all that names the stage after ``reduceByKey`` in
-    PySpark.
+    In PySpark, the stage after ``reduceByKey`` has only the scope ``partitionBy``. The RDD of that scope reads the
+    shuffle, so the scope is named ``shuffle read``.
     """
     names = {_rdd_operator(scope.strip()) for scope in scopes if not _MACHINERY.search(scope)} - {""}
     if "partitionBy" in names or _PYTHON_SITE.fullmatch(spark_name or ""):
@@ -187,14 +192,14 @@ def _rdd_operators(scopes: Iterable[str], spark_name: str | None) -> str:
 
 
 def _rdd_operator(scope: str) -> str:
-    """Return an RDD's scope as a word; an empty text for operators of SQL other than scans."""
+    """Return an RDD's scope as a word; an empty text for SQL operators that are not scans."""
     if scope.startswith(("Scan ", "BatchScan ")):
         return f"scan {last_part(target_of_name(scope)) or scope.rsplit(maxsplit=1)[-1].lower()}"
     return "" if scope.startswith(_HIDDEN_SCOPES) else scope
 
 
 def _order(name: str) -> tuple[bool, str]:
-    """Sort what creates or reads rows first."""
+    """Return a sort key that puts operators that create or read rows first."""
     return name not in _CREATING and not name.startswith(("scan ", "shuffle read")), name
 
 
@@ -205,7 +210,7 @@ def _is_operator(scope: str) -> bool:
 
 
 def _plan_of_scopes(scopes: Sequence[str]) -> tuple[QueryPlan, Part]:
-    """Make a flat plan of a stage's operators, for a query whose plan is unknown."""
+    """Return a plan without hierarchy from a stage's operators, for a query whose plan is unknown."""
     names = [scope for scope in scopes if _is_operator(scope)]
     plan = QueryPlan(names, [-1] * len(names))
     kept = tuple(node for node, kind in enumerate(plan.kinds) if kind not in ("exchange", "broadcast"))
@@ -214,7 +219,7 @@ def _plan_of_scopes(scopes: Sequence[str]) -> tuple[QueryPlan, Part]:
 
 
 def _short(prefix: str, text: PartText, work: str = "") -> str:
-    """Return the name with as many tables as fit."""
+    """Return the name of a stage with as many tables as fit into its limit."""
     if work:
         return _clean(prefix + work, MOST_NAME_CHARS)
     for tables in range(min(len(text.sources), 8) or 1, 0, -1):
@@ -225,7 +230,10 @@ def _short(prefix: str, text: PartText, work: str = "") -> str:
 
 
 def _description(text: str | None) -> tuple[str, str]:
-    """Return what the user calls a query, and ``batch 3`` of a stream; empty texts if Spark described the query."""
+    """Return the user's description of a query, and a text such as ``batch 3`` for a stream.
+
+    Both texts are empty if Spark, and not the user, described the query.
+    """
     text = user_description((text or "")[:4000])
     if not text:
         return "", ""
@@ -245,7 +253,7 @@ def _unless_machinery(text: str, otherwise: str) -> str:
 
 
 def _clean(text: str, most_chars: int) -> str:
-    """Return the text on one line, scrubbed, without invisible characters, cut with an ellipsis."""
+    """Return the text on one line, without secrets and invisible characters, truncated with an ellipsis."""
     visible = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text[: 4 * MOST_TITLE_CHARS])
     scrubbed = " ".join(scrub_query(visible).split())
     return scrubbed if len(scrubbed) <= most_chars else f"{scrubbed[: most_chars - 1].rstrip()}…"

@@ -1,4 +1,4 @@
-"""Create training samples from rows, and columns of rows from expectations."""
+"""Convert rows to training samples, and expectations to columns of rows."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from sparkfuse_rules.knowledge.baseline import moved
 from sparkfuse_rules.knowledge.baseline_model import Expectation, Fit, Sample
 from sparkfuse_rules.knowledge.work import work_of
 
-# Below this completeness a run is no training sample, no finding is critical, and the fuse does not act.
+# If a run's completeness is lower, the run is no training sample, none of its findings is critical, and the fuse does
+# not act on it.
 COMPLETE = 0.99
-# Used in place of a stage fingerprint for the baseline of the whole application.
+# The fingerprint under which the baseline of the whole application is stored.
 APPLICATION = "application"
 
 Columns = Mapping[str, Any]
@@ -21,8 +22,8 @@ Columns = Mapping[str, Any]
 def stage_sample(run_key: str, completeness: float, stage: Columns, learned_ms: int = 0) -> Sample | None:
     """Return the training sample of a stage attempt, or None if it is not a complete and successful first attempt.
 
-    Later attempts run only a part of the tasks. ``stage`` has the columns of stage_live, absent ones missing or None;
-    ``learned_ms`` is the end of its run.
+    Later attempts are excluded, because they run only a part of the tasks. ``stage`` has the columns of stage_live;
+    absent columns are missing or None. ``learned_ms`` is the end of the run.
     """
     if stage.get("status") != "succeeded" or stage.get("stage_attempt") or stage.get("elapsed_ms") is None:
         return None
@@ -32,14 +33,17 @@ def stage_sample(run_key: str, completeness: float, stage: Columns, learned_ms: 
 
 
 def application_sample(run_key: str, completeness: float, application: Columns, learned_ms: int = 0) -> Sample | None:
-    """Return the training sample of an application from its columns of app_live, if it is complete and successful."""
+    """Return the training sample of an application, or None if the run is not complete and successful.
+
+    ``application`` has the columns of app_live.
+    """
     if application.get("status") != "succeeded" or completeness < COMPLETE or application.get("elapsed_ms") is None:
         return None
     return _sample(run_key, application, learned_ms)
 
 
 def driver_idle_columns(fitted: Fit, application: Columns) -> dict[str, Any]:
-    """Return the column of app_live with the p95 of the driver's idle time, empty if it is unknown."""
+    """Return the column of app_live with the p95 of the driver's idle time; empty if the p95 is unknown."""
     elapsed_ms, between_ms = application.get("elapsed_ms"), application.get("between_jobs_ms")
     if fitted.driver_idle is None or elapsed_ms is None or between_ms is None:
         return {}
@@ -47,13 +51,13 @@ def driver_idle_columns(fitted: Fit, application: Columns) -> dict[str, Any]:
 
 
 def usual_spill_columns(fitted: Fit) -> dict[str, Any]:
-    """Return the column of stage_live with the largest spill of earlier runs, empty if it is unknown."""
+    """Return the column of stage_live with the largest spill of earlier runs; empty if that spill is unknown."""
     spilled = fitted.disk_spilled_bytes
     return {} if spilled is None else {"usual_disk_spilled_bytes": spilled}
 
 
 def ended_well(failed_jobs: int | None, failed_stages: int) -> bool:
-    """Return whether an ended application is successful: no failed job and no stage whose last attempt failed."""
+    """Return whether an ended application was successful: no job failed, and no last attempt of a stage failed."""
     return not failed_jobs and not failed_stages
 
 
@@ -74,7 +78,7 @@ def expected_columns(expectation: Expectation, elapsed_ms: int | None, cpu_ms: i
 
 
 def capped_severity(severity: str, completeness: float) -> str:
-    """Return the severity, at most warning if the completeness is below 0.99."""
+    """Return the severity; if the completeness is below 0.99, at most warning."""
     return "warning" if severity == "critical" and completeness < COMPLETE else severity
 
 

@@ -1,4 +1,4 @@
-"""Measure the work of a stage or application, which its duration is compared with, live and offline.
+"""Measure the work of a stage or application; live and offline, the expected duration depends on the work.
 
 The reasons for these measures and their order are in docs/rules.md, "Work".
 """
@@ -30,15 +30,15 @@ class Work:
     operator_rows: int | None = None
 
     def size(self, measure: str) -> float | None:
-        """Return the logarithm of one measure (bytes, records or rows), or None if it is not reported.
+        """Return the logarithm of the work in one measure (bytes, records or rows), or None if it is not reported.
 
-        Rows include the records read, so that the rows of an application are the sum over its stages.
+        Rows include the records read, so that the rows of an application are the sum of the rows of its stages.
         """
         amount = {BYTES: self.read_bytes, RECORDS: self.records, ROWS: self._rows()}[measure]
         return math.log(amount) if amount and amount > 0 else None
 
     def sizes(self) -> dict[str, float]:
-        """Return the logarithm of each reported measure."""
+        """Return the logarithm of the work in each reported measure."""
         return {measure: size for measure in MEASURES if (size := self.size(measure)) is not None}
 
     def _rows(self) -> int | None:
@@ -46,9 +46,9 @@ class Work:
 
 
 def operator_rows(stage: Mapping[str, Any]) -> int | None:
-    """Return the operator rows of a stage that read neither bytes nor records; None for every other stage.
+    """Return the rows of SQL operators of a stage that read neither bytes nor records; None for all other stages.
 
-    ``stage`` has the columns of stage_live, absent ones missing or None.
+    ``stage`` has the columns of stage_live; absent columns are missing or None.
     """
     if stage.get("work_bytes") or stage.get("work_records"):
         return None
