@@ -1,9 +1,9 @@
 """Convert findings to Alertmanager's alerts, with pure functions.
 
-The labels of an alert are its identity. They contain what is the same in all runs of a job (job, rule, scope, cluster,
-tenant, finding id) and the severity, because Alertmanager routes by labels only. Everything that changes with a run,
-such as the application id, is an annotation. A finding whose severity changes is therefore a new alert, and
-``alerts_to_post`` resolves the old one.
+The labels of an alert are its identity. They contain the values that are the same in all runs of a job: job, rule,
+scope, cluster, tenant and finding id. They also contain the severity, because Alertmanager routes by labels only.
+Values that change with each run, such as the application id, are annotations. So a finding whose severity changes
+becomes a new alert, and ``alerts_to_post`` resolves the old alert.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 from sparkfuse_rules.alert_labels import alert_labels, alert_name, latest_run
 from sparkfuse_rules.plain_text import plain
 
-# Four times the interval at which findings are repeated: three may be lost before an alert expires.
+# The time after which a firing alert expires: four times the interval at which a finding is repeated. So three
+# repetitions in a row may be lost.
 FIRING_MS = 4 * 60_000
 SEVERITIES = ("critical", "warning", "info")
 STATES = ("firing", "resolved")
-# Largest number of characters of each annotation, in order of priority within TOTAL.
+# The largest number of characters of each annotation. If all annotations together exceed TOTAL, the first ones in this
+# list have priority.
 ANNOTATION_LIMITS: Mapping[str, int] = {
     "summary": 200,
     "description": 1000,
@@ -39,7 +41,7 @@ ANNOTATION_LIMITS: Mapping[str, int] = {
 }
 TOTAL = 2500
 RUNS_SHOWN = 5
-# The uid of the dashboard of one running job, from dashboards/.
+# The path of the dashboard of one running job, with the uid that dashboards/ defines.
 DASHBOARD = "/d/sparkfuse-running-job"
 SHOWN_AFTER_MS = 5 * 60_000
 _ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
@@ -47,7 +49,7 @@ _RULE = re.compile(r"[a-z][a-z0-9_]{0,99}")
 
 
 class InvalidFindingError(ValueError):
-    """A required field of a finding is absent or invalid; the message is the reason of its dead letter."""
+    """A required field of a finding is absent or invalid; the message becomes the reason of its dead letter."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +90,10 @@ class Alert:
 
 
 def alert_of(finding: Finding, now_ms: int, dashboard_url: str) -> Alert:
-    """Return the alert of ``finding`` at ``now_ms``.
+    """Return the alert for ``finding`` at ``now_ms``.
 
-    A firing alert ends FIRING_MS after the finding's update, so that it expires if the finding is not repeated. Times
-    in the future are limited to ``now_ms``. Raises InvalidFindingError if a required field is absent or invalid.
+    A firing alert ends FIRING_MS after the finding's last update, so the alert expires if the finding is not repeated.
+    Times in the future are limited to ``now_ms``. Raises InvalidFindingError if a required field is absent or invalid.
     """
     _check(finding)
     updated_ms = min(finding.updated_ms, now_ms)
@@ -108,17 +110,18 @@ def alert_of(finding: Finding, now_ms: int, dashboard_url: str) -> Alert:
 
 
 def expired(finding: Finding, now_ms: int) -> bool:
-    """Return whether a finding is too old to be sent, because Alertmanager has expired its alert."""
+    """Return whether a finding is too old to be sent: Alertmanager would treat its alert as expired."""
     return finding.updated_ms + FIRING_MS <= now_ms
 
 
 def alerts_to_post(alerts: Sequence[Alert], held: Iterable[Alert], now_ms: int) -> list[Alert]:
-    """Return what to post for ``alerts``, one per finding, to an Alertmanager that holds the alerts ``held``.
+    """Return the alerts to post to an Alertmanager that holds the alerts ``held``; ``alerts`` has one per finding.
 
-    A held alert of the same finding with other labels is resolved, with its new severity as annotation. The exception
-    is a warning whose finding is now critical: it ends together with the critical alert. It is inhibited until then,
-    Alertmanager does not notify that an inhibited alert resolved, and the warning of the next run would not notify.
-    A resolved alert that is held with other labels only is not posted, because it was never notified.
+    A held alert of the same finding with other labels is resolved, with its new severity as an annotation.
+    If the held alert is a warning and the finding is now critical, the warning ends together with the critical alert.
+    Otherwise the warning would resolve while the critical alert inhibits it. Alertmanager does not notify that an
+    inhibited alert resolved, and would then not notify the warning of the next run.
+    A resolved alert that Alertmanager holds only with other labels is not posted, because it was never notified.
     """
     by_finding = {alert.finding_id: alert for alert in alerts}
     of_same_finding = [old for old in held if old.finding_id in by_finding]
@@ -196,7 +199,10 @@ def _applications(finding: Finding) -> str:
 
 
 def _dashboard_link(finding: Finding, dashboard_url: str) -> str:
-    """Return the dashboard link of the latest run, from its start to now or to five minutes after it resolved."""
+    """Return the link to the dashboard of the latest run, from the run's start to now.
+
+    For a resolved finding, the time range ends five minutes after the finding resolved.
+    """
     run = latest_run(finding)
     values = {
         "var-app_id": plain(run.app_id, 100),

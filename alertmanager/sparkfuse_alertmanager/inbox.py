@@ -1,4 +1,4 @@
-"""Read findings from Kafka and write dead letters; offsets are committed after a batch was processed."""
+"""Read findings from Kafka and write dead letters; the offsets of a batch are committed after its processing."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Record:
 
 
 class Inbox:
-    """The findings of this consumer group. It is not thread-safe."""
+    """The findings that Kafka assigns to this member of the consumer group; not thread-safe."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
-        """Join the group. Raises KafkaUnavailableError if the broker, a topic or a permission is missing."""
+        """Join the consumer group. Raises KafkaUnavailableError if the broker, a topic or a permission is missing."""
         require_access(settings, COMPONENT)
         self.topic = topic_name(TOPIC, settings.topic_prefix)
         self._letters_topic = topic_name("dead-letters", settings.topic_prefix)
@@ -52,10 +52,12 @@ class Inbox:
             | {
                 "group.id": f"{settings.topic_prefix}.{COMPONENT}",
                 "enable.auto.commit": False,
-                # Without an offset start with the oldest finding; expired ones are counted and skipped.
+                # If the group has no offset, it starts with the oldest finding; expired findings are counted and
+                # skipped.
                 "auto.offset.reset": "earliest",
                 "fetch.wait.max.ms": 100,
-                # A killed sender blocks its partitions for this long; it is the smallest value that brokers allow.
+                # If a sender is killed, its partitions are blocked for this long. The value is the smallest that
+                # brokers allow.
                 "session.timeout.ms": 6000,
                 "heartbeat.interval.ms": 2000,
             }
@@ -65,7 +67,7 @@ class Inbox:
         self._consumer.subscribe([self.topic])
 
     def poll(self, seconds: float) -> list[Record]:
-        """Return the available findings, at most BATCH; wait at most this long for the first."""
+        """Return the available findings, at most BATCH; wait at most ``seconds`` for the first finding."""
         messages = self._consumer.consume(BATCH, seconds) if not self._batch else []
         for error in (message.error() for message in messages if message.error() is not None):
             self._on_error(error)
@@ -74,17 +76,18 @@ class Inbox:
         return [Record(message.value() or b"", message.partition(), message.offset()) for message in self._batch]
 
     def commit(self) -> None:
-        """Commit the offsets of the batch."""
+        """Commit the offsets of the last batch."""
         ends = {message.partition(): message.offset() + 1 for message in self._batch}
         self._batch = []
         try:
             self._consumer.commit(offsets=self._positions(ends), asynchronous=False)
         except KafkaException as error:
-            # Another member has the partition, or the broker is unavailable: reading the batch again is harmless.
+            # Either another member has the partition, or the broker is unavailable. In both cases the batch is read
+            # again, which is harmless.
             log.warning("offsets were not committed: %s", error)
 
     def rewind(self) -> None:
-        """Return the same batch again with the next poll."""
+        """Let the next poll return the last batch again."""
         starts: dict[int, int] = {}
         for message in self._batch:
             starts.setdefault(message.partition(), message.offset())
@@ -96,7 +99,10 @@ class Inbox:
                 log.warning("partition %s was reassigned: %s", position.partition, error)
 
     def write_dead_letters(self, records: Sequence[tuple[Record, str]]) -> None:
-        """Write dead letters with these reasons. Raises DeadLetterError if the broker does not acknowledge them."""
+        """Write a dead letter for each record, with its reason.
+
+        Raises DeadLetterError if the broker does not acknowledge the dead letters.
+        """
         failures: list[KafkaError] = []
 
         def delivered(error: KafkaError | None, _message: Message) -> None:
@@ -113,7 +119,7 @@ class Inbox:
         self._metrics.dead_letters(len(records))
 
     def close(self) -> None:
-        """Leave the group, so that another member gets the partitions at once."""
+        """Leave the consumer group, so that another member gets the partitions at once."""
         self._consumer.close()
 
     def _letter(self, record: Record, reason: str) -> DeadLetter:

@@ -1,7 +1,7 @@
 """Convert the rules' inhibitions to Alertmanager's configuration, and align the ends of inhibited alerts.
 
 Alertmanager does not notify that an inhibited alert resolved, and then treats the alert of the next run as already
-notified. So an alert that resolves while it is inhibited ends together with its cause.
+notified. So if an alert resolves while it is inhibited, the sender ends it together with its cause.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from sparkfuse_alertmanager.alert import Alert
 from sparkfuse_rules.catalog_inhibitions import catalog_inhibitions
 from sparkfuse_rules.inhibition import Inhibition
 
-# The annotation with the finding whose end an alert waits for.
+# The annotation of an inhibited alert that has resolved: the id of the finding with which the alert ends.
 WAITS_FOR = "waits_for"
 _RANK = {"critical": 2, "warning": 1}
 
 
 def inhibit_rules(found: Iterable[Inhibition]) -> Iterator[Mapping[str, Sequence[str]]]:
-    """Return the inhibit rules of Alertmanager: a critical alert inhibits all its symptoms, a warning only warnings.
+    """Yield Alertmanager's inhibit rules: a critical alert inhibits all its symptoms, a warning only warnings.
 
-    A finding about an application is less specific than one about a stage, so it inhibits only if it is critical.
+    A finding about an application is less specific than one about a stage, so its alert inhibits others only if it is
+    critical.
     """
     for each in found:
         symptoms = f'rule=~"{"|".join(each.silences)}"'
@@ -35,8 +36,8 @@ def inhibit_rules(found: Iterable[Inhibition]) -> Iterator[Mapping[str, Sequence
 def align_ends(alerts: Sequence[Alert], related: Iterable[Alert], now_ms: int) -> list[Alert]:
     """Return ``alerts`` with the ends of inhibited symptoms moved to the ends of their causes.
 
-    ``related`` are the held alerts of rules that inhibit or are inhibited. Those that waited for a cause that has ended
-    are added to the result.
+    ``related`` are the held alerts of rules that inhibit a rule or are inhibited by one. If such an alert waited for a
+    cause that has now ended, it is added to the result.
     """
     new = {alert.finding_id: alert for alert in alerts}
     others = {alert.finding_id: alert for alert in related if alert.finding_id not in new}

@@ -7,9 +7,9 @@ from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histo
 from sparkfuse_contracts import metric_names
 
 COMPONENT, TOPIC = "sender", "findings"
-# The outcomes of a finding; each series exists from the start, so that the first increment is visible.
+# The outcomes of a finding. The series of each outcome exists from the start, so that its first increment is visible.
 OUTCOMES = ("sent", "replaced", "expired", "refused")
-# The target is ten seconds from the end of the window to the webhook.
+# The buckets of the delay. The target from the end of the window to the webhook is ten seconds.
 DELAY_SECONDS = (0.25, 0.5, 1, 2, 5, 10, 30, 60, 120, 240)
 
 
@@ -44,11 +44,11 @@ class Metrics:
         self._kafka_errors.inc()
 
     def outcome(self, name: str, findings: int = 1) -> None:
-        """Count findings with one of OUTCOMES."""
+        """Count findings with one outcome of OUTCOMES."""
         self._outcomes.labels(name).inc(findings)
 
     def requested(self, peer: str, code: str) -> None:
-        """Count a request to a peer by HTTP status, or ``failed`` without an answer."""
+        """Count a request to a peer by its HTTP status, or as ``failed`` if the peer did not answer."""
         self._requests.labels(peer, code).inc()
 
     def peer_up(self, peer: str, *, up: bool) -> None:
@@ -56,5 +56,5 @@ class Metrics:
         self._up.labels(peer).set(up)
 
     def delay(self, seconds: float) -> None:
-        """Observe the time from the end of the evidence's window until a peer accepted the alert."""
+        """Record the time from the end of the evidence's window until a peer accepted the alert, in seconds."""
         self._delay.observe(max(0.0, seconds))

@@ -1,6 +1,7 @@
 """Post alerts to every Alertmanager peer, as the documentation of Alertmanager requires.
 
-Peers share notifications, not alerts, so a post to one peer or a load balancer loses alerts if that peer fails.
+Peers share notifications, not alerts. If alerts were posted only to one peer or to a load balancer, they would be lost
+when that peer fails.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from sparkfuse_alertmanager.metrics import Metrics
 from sparkfuse_rules.catalog_inhibitions import related_rules
 
 log = logging.getLogger(__name__)
-# Seconds to connect and to wait for an answer: an unreachable peer delays a batch by this time.
+# Seconds to connect, and seconds to wait for an answer. An unreachable peer delays a batch by this time.
 TIMEOUT = (1.0, 5.0)
-# Ids in one request, so that its URL is far below the limits of proxies.
+# The number of ids in one request; its URL stays far below the length limits of proxies.
 IDS_PER_REQUEST = 100
 
 
@@ -31,7 +32,7 @@ class PeerError(OSError):
 
 
 class NoPeerAcceptedError(OSError):
-    """No peer accepted the alerts; retry."""
+    """No peer accepted the alerts; retry later."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class RejectedAlert:
 
 
 class Peer:
-    """One Alertmanager. Its URL may contain a user and password; its name for logs and metrics does not."""
+    """One Alertmanager peer. Its URL may contain user and password; its name for logs and metrics contains neither."""
 
     def __init__(self, url: str, metrics: Metrics) -> None:
         parts = urlsplit(url)
@@ -51,13 +52,13 @@ class Peer:
         self._alerts = f"{url.rstrip('/')}/api/v2/alerts"
         self._metrics = metrics
         self._session = requests.Session()
-        # Do not use a proxy that is configured for external hosts.
+        # A proxy in the environment is for external hosts, so it is not used.
         self._session.trust_env = False
         self._session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or True
         self._up = True
 
     def send(self, alerts: Sequence[Alert], now_ms: int) -> list[RejectedAlert]:
-        """Post the alerts, and the ends of those that they supersede; return permanently rejected ones.
+        """Post the alerts, and end the alerts that they supersede; return the alerts that the peer permanently rejects.
 
         Raises PeerError if the peer cannot be reached or does not accept alerts now.
         """
@@ -82,7 +83,8 @@ class Peer:
             aligned = align_ends(alerts, self._related(alerts, now_ms), now_ms)
             return alerts_to_post(aligned, self._held([alert.finding_id for alert in aligned]), now_ms)
         except (PeerError, requests.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-            # Post anyway: superseded alerts expire within minutes, and the post fails if this is not an Alertmanager.
+            # Post the new alerts anyway: superseded alerts expire within minutes, and the post fails if this is not an
+            # Alertmanager.
             log.warning("cannot read the alerts of Alertmanager %s: %s", self.name, error)
             return list(alerts)
 
@@ -90,14 +92,14 @@ class Peer:
         for start in range(0, len(finding_ids), IDS_PER_REQUEST):
             wanted = "|".join(
                 finding_ids[start : start + IDS_PER_REQUEST]
-            )  # ids contain no special characters of patterns
+            )  # ids contain no special characters of regular expressions
             answer = self._session.get(self._alerts, params={"filter": f'finding_id=~"{wanted}"'}, timeout=TIMEOUT)
             if not answer.ok:
                 raise PeerError(f"{self.name}: {_reason(answer)}")
             yield from (Alert.from_json(held) for held in answer.json())
 
     def _related(self, alerts: Sequence[Alert], now_ms: int) -> list[Alert]:
-        """Return the held alerts of rules that inhibit or are inhibited, if such an alert ends."""
+        """Return the held alerts of rules that inhibit or are inhibited; none if no alert of such a rule ends."""
         if not any(alert.ends_ms <= now_ms and alert.labels["rule"] in related_rules() for alert in alerts):
             return []
         rules = "|".join(sorted(related_rules()))
@@ -115,7 +117,7 @@ class Peer:
             raise PeerError(f"{self.name}: {_reason(answer)}")
         if len(alerts) == 1:
             return [RejectedAlert(alerts[0].finding_id, f"Alertmanager rejected it: {_reason(answer)}")]
-        # One invalid alert makes the whole request fail with 400: post them one by one.
+        # If one alert is invalid, the whole request fails with status 400. So the alerts are posted one by one.
         return [rejected for alert in alerts for rejected in self._post([alert])]
 
     def _set_up(self, *, up: bool, why: str = "") -> None:
@@ -128,7 +130,7 @@ class Peer:
 
 
 class Peers:
-    """All Alertmanager peers, which are sent alerts in parallel."""
+    """All Alertmanager peers; alerts are sent to them in parallel."""
 
     def __init__(self, urls: Sequence[str], metrics: Metrics) -> None:
         self._peers = [Peer(url, metrics) for url in urls]
@@ -136,13 +138,14 @@ class Peers:
 
     @property
     def names(self) -> list[str]:
-        """Host and port of each peer."""
+        """Host and port of each peer, used in logs and metrics."""
         return [peer.name for peer in self._peers]
 
     def send(self, alerts: Sequence[Alert], now_ms: int) -> list[RejectedAlert]:
-        """Send the alerts to every peer and return permanently rejected ones; one accepting peer is enough.
+        """Send the alerts to every peer; return the permanently rejected ones. One accepting peer is enough.
 
-        Other peers receive them with the next repetition, a minute later. Raises NoPeerAcceptedError.
+        The other peers receive the alerts with the next repetition, a minute later. Raises NoPeerAcceptedError if no
+        peer accepts the alerts.
         """
         answers = list(self._threads.map(lambda peer: _answer(peer, alerts, now_ms), self._peers))
         accepted = [answer for answer in answers if not isinstance(answer, PeerError)]

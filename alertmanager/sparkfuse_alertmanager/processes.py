@@ -1,6 +1,6 @@
 """Build the command lines of Alertmanager and Prometheus for this machine.
 
-Nothing is started here: `sparkfuse up` and the tests run the command lines.
+This module starts no process: `sparkfuse up` and the tests run the command lines.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 LOOPBACK = "127.0.0.1"
-# Debian's alertmanager needs this file of its package to start.
+# The alertmanager of Debian's package does not start without this file.
 DEBIAN_TEMPLATE = Path("/usr/share/prometheus/alertmanager/default.tmpl")
 
 
@@ -23,8 +23,8 @@ def alertmanager_command(
 ) -> list[str]:
     """Return the command line of an Alertmanager on loopback that stores its silences in ``storage``.
 
-    With ``cluster_port`` it joins ``peers`` (``host:cluster_port``); without it, it runs alone.
-    It is ready when ``GET /-/ready`` answers. Raises ProgramMissingError.
+    With ``cluster_port``, the Alertmanager joins ``peers`` (``host:cluster_port``); without it, it runs alone. The
+    Alertmanager is ready when ``GET /-/ready`` answers. Raises ProgramMissingError.
     """
     storage.mkdir(parents=True, exist_ok=True)
     return [
@@ -32,7 +32,8 @@ def alertmanager_command(
         f"--config.file={configuration}",
         f"--storage.path={storage}",
         f"--web.listen-address={LOOPBACK}:{port}",
-        # For links in messages: the default, the machine's own name, often cannot be resolved.
+        # The address of links in messages. By default, Alertmanager uses the machine's own name, which often cannot be
+        # resolved.
         f"--web.external-url=http://{LOOPBACK}:{port}",
         f"--cluster.listen-address={f'{LOOPBACK}:{cluster_port}' if cluster_port else ''}",
         *(f"--cluster.peer={peer}" for peer in peers),
@@ -43,7 +44,7 @@ def alertmanager_command(
 def prometheus_command(configuration: Path, storage: Path, port: int) -> list[str]:
     """Return the command line of a Prometheus on loopback that stores at most 512 MB of series in ``storage``.
 
-    It is ready when ``GET /-/ready`` answers. Raises ProgramMissingError.
+    Prometheus is ready when ``GET /-/ready`` answers. Raises ProgramMissingError.
     """
     storage.mkdir(parents=True, exist_ok=True)
     return [
@@ -54,14 +55,15 @@ def prometheus_command(configuration: Path, storage: Path, port: int) -> list[st
         "--storage.tsdb.retention.size=512MB",
         f"--web.listen-address={LOOPBACK}:{port}",
         f"--web.external-url=http://{LOOPBACK}:{port}",
-        # An alert posted before Alertmanager is discovered is lost until it is posted again; the default is 1 m.
+        # If Prometheus posts an alert before it has discovered Alertmanager, the alert is lost until it is posted
+        # again. The default of one minute is too long for that.
         "--rules.alert.resend-delay=15s",
         "--log.level=warn",
     ]
 
 
 def _alertmanager() -> str:
-    # Debian's name first, because `alertmanager` may be another program.
+    # Debian's name is tried first, because a program named `alertmanager` may be something else.
     program = _program(("prometheus-alertmanager", "alertmanager"), "prometheus-alertmanager")
     if Path(program).name == "prometheus-alertmanager" and not DEBIAN_TEMPLATE.is_file():
         raise ProgramMissingError(

@@ -77,17 +77,17 @@ class Receiver:
         return [delivery for delivery in self.after(-1) if delivery.path == path]
 
     def after(self, number: int) -> list[Delivery]:
-        """Return the deliveries after that number, at any path; numbers start at 0 and have no gaps."""
+        """Return the deliveries after delivery ``number``, at any path; numbers start at 0 and have no gaps."""
         with self._lock:
             return [delivery for delivery in self._deliveries if delivery.number > number]
 
     def fail_next(self, statuses: Iterable[int]) -> None:
-        """Answer the next posts with these HTTP statuses and do not record them, to simulate a failing receiver."""
+        """Answer the next posts with these HTTP statuses without recording the posts, to simulate a failing receiver."""
         with self._lock:
             self._failures.extend(statuses)
 
     def record(self, path: str, payload: dict[str, Any]) -> int:
-        """Record a delivery, or fail if ``fail_next`` was called; return the HTTP status of the answer."""
+        """Record a delivery, unless ``fail_next`` was called for it; return the HTTP status of the answer."""
         with self._lock:
             if self._failures:
                 return self._failures.popleft()

@@ -29,9 +29,9 @@ class DestinationError(ValueError):
 
 @dataclass(frozen=True)
 class Destinations:
-    """The destinations of notifications; None means that there is no such receiver.
+    """The destinations of notifications; a destination that is None gets no receiver.
 
-    The address of Slack and the key of the pager are secrets, so they are files that Alertmanager reads.
+    The address of Slack and the key of the pager are secrets, so they are in files that Alertmanager reads.
     """
 
     webhook_url: str | None = None
@@ -61,7 +61,7 @@ class Destinations:
 
 
 def write_alertmanager(folder: Path, destinations: Destinations) -> Path:
-    """Write ``folder/alertmanager.yml`` for these destinations and return its path. Raises DestinationError."""
+    """Write ``folder/alertmanager.yml`` for these destinations, and return its path. Raises DestinationError."""
     destinations.check()
     content = yaml.safe_load(asset(PACKAGE, "alertmanager.yml").read_text())
     content["templates"] = [str(asset(PACKAGE, "templates").resolve() / "*.tmpl")]
@@ -71,7 +71,7 @@ def write_alertmanager(folder: Path, destinations: Destinations) -> Path:
         _fill(receiver, "slack_configs", "api_url_file", _absolute(destinations.slack_url_file))
         _fill(receiver, "pagerduty_configs", "routing_key_file", _absolute(destinations.pager_key_file))
         for pager in receiver.get("pagerduty_configs", []):
-            del pager["url"]  # the demo receiver; without it, Alertmanager uses PagerDuty's address
+            del pager["url"]  # the address of the demo receiver; without it, Alertmanager uses PagerDuty's address
     return _write(folder / "alertmanager.yml", content)
 
 
@@ -129,7 +129,7 @@ def _host_and_port(url: str) -> str:
 
 
 class _NoAliases(yaml.SafeDumper):
-    """Writes shared parts in full instead of YAML references."""
+    """A YAML writer that repeats shared parts in full instead of writing references."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         return True

@@ -1,8 +1,8 @@
 """The sender: read findings from Kafka and send them to every Alertmanager peer.
 
-It has no state. Detection repeats a firing finding every minute and a resolved one for five minutes, Alertmanager
-merges alerts with the same labels, and offsets are committed after a peer accepted the batch. So a crash at any point
-repeats a post without a second notification, and loses nothing.
+The sender has no state. The detect job repeats a firing finding every minute, and a resolved one for five minutes.
+Alertmanager merges alerts with the same labels. The sender commits offsets only after a peer accepted the batch. So
+after a crash at any point a post is repeated, but no notification is duplicated and no finding is lost.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from sparkfuse_contracts.wire import RecordError, from_json
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
-# A batch is retried for this time and then read from Kafka again with newer findings, which replace older ones. So the
-# current state is sent after a long outage of Alertmanager.
+# For this time the sender retries a batch, then it reads the batch from Kafka again, together with newer findings,
+# which replace older ones. So after a long outage of Alertmanager, it sends the current state.
 TRY_SECONDS = 30.0
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.2, 5.0
 
 
 @dataclass(frozen=True)
 class Batch:
-    """The alerts of some records: the latest state of each finding, and the invalid records."""
+    """The alerts for a number of records: the latest state of each finding, and the invalid records."""
 
     alerts: tuple[Alert, ...]
     records: dict[str, Record]
@@ -49,7 +49,7 @@ class Batch:
 
 
 def make_batch(records: Iterable[Record], now_ms: int, dashboard_url: str) -> Batch:
-    """Convert records to alerts: a later record of a finding replaces an earlier one, and expired ones are skipped."""
+    """Convert records to alerts: the latest record of each finding is used, and expired findings are skipped."""
     latest: dict[str, tuple[Record, Finding, Alert]] = {}
     invalid: list[tuple[Record, str]] = []
     replaced = 0
@@ -131,7 +131,10 @@ def _records_of(rejected: Iterable[RejectedAlert], batch: Batch) -> list[tuple[R
 
 
 def main() -> int:
-    """Run until SIGTERM or Ctrl-C; return 2 for an invalid setting, 3 for an unavailable broker, topic or port."""
+    """Run until SIGTERM or Ctrl-C.
+
+    Return 2 for an invalid setting, and 3 for an unavailable broker, topic or port.
+    """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,4 +1,4 @@
-"""Prints the analysis of one application: failures and findings, expensive queries with their stages, then notes."""
+"""Prints the analysis of one application: failures and findings, expensive queries with their stages, and notes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _STYLES = {"critical": "bold white on red", "warning": "bold black on yellow", "
 
 
 def show(analysis: Analysis, briefly: bool = False, console: Console | None = None) -> None:
-    """Print the analysis of one application; ``briefly`` omits queries and stages, for many applications."""
+    """Print the analysis of one application; if ``briefly``, without queries and stages, for lists of applications."""
     out = console or Console(highlight=False, emoji=False, markup=False)
     out.print(_title(analysis))
     causes = list(_causes(analysis["findings"]))
@@ -60,7 +60,7 @@ def show(analysis: Analysis, briefly: bool = False, console: Console | None = No
 
 
 def limits(analysis: Analysis) -> Iterator[str]:
-    """Yield one sentence for each part of the log that could not be read, and for the rules not evaluated."""
+    """Yield one sentence for each part of the log that could not be read, and one for the rules not evaluated."""
     evidence = analysis["evidence"]
     if evidence["missing_files"]:
         yield f"The log is incomplete, so all sums are too low; missing: {_listed(evidence['missing_files'])}."
@@ -134,17 +134,17 @@ def _failures(analysis: Analysis, reported: set[int | None]) -> Iterator[Text]:
 
 
 def _failure_class(job: AnalysedJob) -> str:
-    """The failure class and whether a retry can succeed, if known."""
+    """Return the failure class, and whether a retry can succeed if that is known."""
     if job["failure_kind"] in (None, "unknown"):
         return ""
     kind, failure = str(job["failure_kind"]).replace("_", " "), str(job["failure"]).replace("_", " ")
-    # The user cancelled the job, so its class and advice about a retry are omitted.
+    # The user cancelled the job, so advice about a retry is omitted.
     retry = "" if kind == "benign" else _RETRY[str(job["retry"])]
     return f" ({kind}: {failure}{retry})"
 
 
 def cause(reason: str) -> str:
-    """Return the first line of a failure and, if a Python traceback follows, the line that names the error."""
+    """Return the first line of a failure's text; if a Python traceback follows, add the line that names the error."""
     first, _, trace = reason[:20_000].partition("Traceback (most recent call last):")
     unindented = (line for line in trace.splitlines()[1:] if line.strip() and not line.startswith((" ", "\t")))
     error = next(unindented, "")
@@ -160,7 +160,7 @@ def _stage_failure(analysis: Analysis, job: AnalysedJob) -> str | None:
 
 
 def _causes(findings: Sequence[AnalysisFinding]) -> Iterator[tuple[AnalysisFinding, list[AnalysisFinding]]]:
-    """Yield each finding that is not a symptom, with its symptoms."""
+    """Yield each finding that is not a symptom, with the list of its symptoms."""
     remaining = list(findings)
     while remaining:
         cause = remaining.pop(0)
@@ -200,7 +200,7 @@ def _finding(finding: AnalysisFinding, out: Console) -> None:
 
 
 def _worst_of(finding: AnalysisFinding) -> str:
-    """The number of matches if there are several; the finding shows the worst."""
+    """Return how many rows match the rule, if there are several; the finding shows only the worst row."""
     return f" ({finding['count']} times, worst shown)" if finding["count"] > 1 else ""
 
 
@@ -209,7 +209,7 @@ def _scope(finding: AnalysisFinding) -> str:
 
 
 def first_step(runbook: str) -> str:
-    """Return the first step of a runbook, without a last sentence that only introduces a statement."""
+    """Return the first step of a runbook, without a last sentence that only introduces an SQL query."""
     lines = runbook.strip().splitlines()
     end = next((place for place, line in enumerate(lines) if line.startswith("2.")), len(lines))
     code = next((place for place, line in enumerate(lines[:end]) if line.strip().startswith("```")), end)
@@ -218,7 +218,7 @@ def first_step(runbook: str) -> str:
 
 
 def _costs(analysis: Analysis, out: Console) -> None:
-    """Print the most expensive stages, grouped by their query."""
+    """Print the most expensive stages, grouped by query."""
     stages = sorted(analysis["stages"], key=lambda stage: -stage["run_ms"])[:MAX_STAGES]
     if not stages:
         return
@@ -244,7 +244,7 @@ def _costs(analysis: Analysis, out: Console) -> None:
 def _by_query(
     analysis: Analysis, stages: Sequence[AnalysedStage]
 ) -> list[tuple[AnalysedQuery | None, list[AnalysedStage]]]:
-    """Group stages by query, the most expensive query first; stages without a query are last."""
+    """Group stages by query, the most expensive query first; stages that belong to no query come last."""
     queries = {query["query_id"]: query for query in analysis["queries"]}
     groups: dict[int | None, list[AnalysedStage]] = {}
     for stage in stages:
@@ -273,7 +273,7 @@ def _sources_and_sink(query: AnalysedQuery) -> str:
 
 
 def _lines(columns: Mapping[str, Sequence[str]], width: int) -> Iterator[str]:
-    """Yield the heading, then one line per stage; only the name is truncated to fit ``width``."""
+    """Yield the heading, then one line per stage; if a line exceeds ``width``, only the stage's name is truncated."""
     room = max(MIN_NAME_WIDTH, width - _width(columns) + MIN_NAME_WIDTH)
     widths = {heading: max(map(len, (heading, *cells))) for heading, cells in columns.items()}
     widths["name"] = min(widths["name"], room)
@@ -286,7 +286,7 @@ def _lines(columns: Mapping[str, Sequence[str]], width: int) -> Iterator[str]:
 
 
 def _fitting(columns: Mapping[str, list[str]], width: int) -> dict[str, list[str]]:
-    """Return the columns that have values and fit; the least important ones are dropped first."""
+    """Return the columns that have values and fit into ``width``; the least important columns are dropped first."""
     kept = {heading: cells for heading, cells in columns.items() if set(cells) != {NOTHING}}
     for heading in _LEAST_IMPORTANT:
         if _width(kept) <= width:
@@ -316,7 +316,7 @@ def _tasks(stage: AnalysedStage, _: int) -> str:
 
 
 def _name(stage: AnalysedStage, _: int) -> str:
-    """The stage's name; the query's number is in the heading above it."""
+    """Return the stage's name without the number of its query, which the heading above contains."""
     return readable(_QUERY_PREFIX.sub("", stage["stage_name"] or "?", count=1), 80)
 
 
@@ -339,7 +339,7 @@ def _size(count: int) -> str:
 
 
 def _unfinished_stages(analysis: Analysis) -> str:
-    """List the stages of tasks without an end, with the number of such tasks."""
+    """Return a text that lists the stages with tasks whose end is missing, and the number of these tasks."""
     open_stages = [stage for stage in analysis["stages"] if stage["started_tasks"] > stage["tasks"]]
     shown = [f"stage {stage['stage_id']} ({stage['started_tasks'] - stage['tasks']})" for stage in open_stages]
     return _listed(shown) if shown else "stages unknown"

@@ -1,4 +1,4 @@
-"""Prints a comparison: its causes, then queries and stages that differ, then other changes."""
+"""Prints a comparison: its causes, the queries and stages that differ, and other changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_NODES = 8
 
 
 def show(comparison: Object, console: Console | None = None) -> None:
-    """Print a comparison; contracts/documents/comparison.proto describes it."""
+    """Print a comparison; contracts/documents/comparison.proto describes its keys."""
     out = console or Console(highlight=False, emoji=False, markup=False)
     out.print(_title(comparison))
     for table in (_causes(comparison), _queries(comparison), _stages(comparison), _outside(comparison)):
@@ -136,7 +136,7 @@ def _tasks(stage: Object) -> str:
 
 
 def _pair(texts: Iterator[str]) -> str:
-    """Join two texts by an arrow; one text if they are equal."""
+    """Return two texts joined by an arrow, or one text if they are equal."""
     return " -> ".join(dict.fromkeys(texts))
 
 

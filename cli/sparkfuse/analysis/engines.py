@@ -1,4 +1,4 @@
-"""Imports the engines while the first log is read; the imports take longer than reading 1 GB."""
+"""Imports the engines while the first log is read, because the imports take longer than reading 1 GB."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import threading
 
 
 def import_in_background() -> None:
-    """Import the packages that each analysis needs in a thread; a concurrent import waits for it.
+    """Import the packages that each analysis needs in a thread; other imports of these packages wait for the thread.
 
-    Only for processes of the command line: see `do_without_pandas`.
+    Call this only in processes of the command line, for the reason in `do_without_pandas`.
     """
     do_without_pandas()
     threading.Thread(target=_import, name="imports", daemon=True).start()
 
 
 def do_without_pandas() -> None:
-    """Prevent the import of pandas for the rest of the process, so call it only in the command line.
+    """Prevent the import of pandas for the rest of the process, so call this only in the command line.
 
-    pyarrow imports pandas for its first scalar, which takes half a second, and no analysis uses data frames.
+    When pyarrow creates its first scalar, it imports pandas, which takes half a second. No analysis uses data frames.
     """
     if not any(isinstance(finder, _NoPandas) for finder in sys.meta_path):
         sys.meta_path.insert(0, _NoPandas())
 
 
 def _import() -> None:
-    # The main thread reports a missing package when it imports it.
+    # If a package is missing, the main thread reports it when it imports the package.
     with contextlib.suppress(ImportError):
-        import datafusion  # noqa: F401  imported for the main thread
+        import datafusion  # noqa: F401  imported so that the main thread finds it loaded
 
 
 class _NoPandas:

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-# Shorter work shows no bar, so that it does not wait for the import of rich.
+# The bar appears only if reading takes longer, so that short work does not wait for the import of rich.
 PATIENCE_SECONDS = 0.7
 
 
 class Progress:
-    """A progress bar over the bytes of all logs, shown only for long work and on a terminal.
+    """A progress bar over the bytes of all logs, shown only for long work and only on a terminal.
 
-    For a single log it only shows that it is being read, because the kernel reads it in one call.
+    For a single log, the bar only shows that the log is being read, because the kernel reads a log in one call.
     """
 
     def __init__(self, sizes_bytes: Sequence[int]) -> None:
@@ -28,20 +28,20 @@ class Progress:
         self._timer.daemon = True
 
     def __enter__(self) -> Self:
-        """Start the timer after which the bar appears."""
+        """Start the timer; the bar appears when it expires."""
         if sys.stderr.isatty():
             self._timer.start()
         return self
 
     def advance(self, read_bytes: int) -> None:
-        """Add the size of a log that was read."""
+        """Add the size of a log that was read to the progress."""
         with self._lock:
             self._read_bytes += read_bytes
             if self._bar:
                 self._bar.update(self._bar.task_ids[0], completed=self._read_bytes)
 
     def make_room(self) -> None:
-        """Remove the bar before output is printed on a terminal."""
+        """Remove the bar, so that output can be printed on the terminal."""
         if sys.stdout.isatty():
             self._end()
 

@@ -1,4 +1,4 @@
-"""Makes text from logs safe for a terminal: a log can contain escape sequences."""
+"""Makes text from logs safe for a terminal, because a log can contain escape sequences."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ MARK = "\N{REPLACEMENT CHARACTER}"
 def readable(text: str, limit: int = 1000) -> str:
     """Return ``text`` on one line of at most ``limit`` characters, without control characters.
 
-    White space becomes one space, unsafe characters become a replacement character, and a cut text ends in ….
+    Each run of white space becomes one space, each unsafe character a replacement character. A truncated text ends with
+    ….
     """
-    cut = text[: 2 * limit]  # a text can have megabytes
+    cut = text[: 2 * limit]  # a text in a log can have megabytes
     shown = "".join(" " if each.isspace() else MARK if _is_unsafe(each) else each for each in cut)
     line = " ".join(shown.split())
     return line if len(line) <= limit and len(text) <= 2 * limit else line[: limit - 1] + SHORTENED

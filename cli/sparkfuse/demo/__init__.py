@@ -1,1 +1,1 @@
-"""The demonstration: real Spark jobs that go wrong, watched, paged about and stopped."""
+"""The demonstration: real Spark jobs with real problems, which Sparkfuse detects, reports and stops."""

@@ -1,4 +1,4 @@
-"""Collects the output of the pipeline: pages from the webhook, findings and steps of the fuse from Kafka."""
+"""Collects the output of the pipeline: notifications from the webhook, findings and steps of the fuse from Kafka."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Page:
     """A notification about one finding that the webhook received.
 
     Attributes:
-        rule: id of the rule; the name of the alert if it is about the pipeline itself.
-        job: the job that it is about.
-        severity: as on the alert.
+        rule: id of the rule; for an alert about the pipeline itself, the name of the alert.
+        job: job key of the finding.
+        severity: severity of the alert.
         status: firing or resolved.
-        arrived_ms: when the webhook received it, by this machine's clock.
-        text: the alert's description.
+        arrived_ms: time at which the webhook received the notification, by this machine's clock.
+        text: description of the alert.
     """
 
     rule: str
@@ -40,7 +40,7 @@ class Page:
 
 
 def pages(delivery: Delivery) -> list[Page]:
-    """Return the pages in one delivery of Alertmanager's webhook format, version 4."""
+    """Return the pages in one delivery that has Alertmanager's webhook format, version 4."""
     return [_page(alert, delivery.received_ms) for alert in delivery.payload.get("alerts", [])]
 
 
@@ -56,7 +56,7 @@ def _page(alert: dict[str, Any], arrived_ms: int) -> Page:
     )
 
 
-# The steps that belong to an act, of the controller and of the hook.
+# The steps that belong to an act: first those of the fuse controller, then those of the hook.
 OF_CONTROLLER = ("held", "over_budget", "sent", "verified")
 OF_HOOK = ("requested", "ended", "unfreed", "disagrees", "blind", "refused")
 SHOWN_STEPS = (*OF_CONTROLLER, *OF_HOOK)
@@ -64,7 +64,7 @@ SHOWN_STEPS = (*OF_CONTROLLER, *OF_HOOK)
 
 @dataclasses.dataclass(frozen=True)
 class FuseStep:
-    """One step of the controller or of a hook."""
+    """One step of the fuse controller or of a hook."""
 
     actor: str
     step: str
@@ -101,7 +101,7 @@ class EventCollector:
         self.evidence_ms: dict[tuple[str, str], int] = {}
 
     def poll(self) -> list[Page | FuseStep]:
-        """Return what arrived since the last call, oldest first within each source."""
+        """Return the pages and steps that arrived since the last call, oldest first within each source."""
         self._read_topics()
         new_pages = self._read_webhook()
         new_steps = self.steps[len(self.steps) - self._new_steps :] if self._new_steps else []
@@ -120,7 +120,7 @@ class EventCollector:
                 self._record_step(message.topic() == self._audit_topic, value)
 
     def _record_step(self, is_audit: bool, value: bytes) -> None:
-        """Keep the steps of acts; probes of healthy stages and their scores are not shown."""
+        """Store a step if it belongs to an act; probes and scores of healthy stages are not shown."""
         if is_audit:
             record = from_json(audit_record_pb2.AuditRecord, value)
             step = FuseStep(record.actor, record.step, record.action, record.reason, record.app_id)
@@ -144,7 +144,10 @@ class EventCollector:
         return found
 
     def seconds_to_page(self, page: Page) -> float | None:
-        """Return the seconds from the end of the window with the evidence to the webhook; None without a finding."""
+        """Return the seconds from the end of the evidence's window until the webhook received the page.
+
+        The result is None if the page has no finding.
+        """
         evidence = self.evidence_ms.get((page.rule, page.job))
         return None if evidence is None else (page.arrived_ms - evidence) / 1000
 

@@ -1,4 +1,4 @@
-"""Runs the cases: one after the other within a queue, the queues in parallel."""
+"""Runs the cases of the demonstration: one after the other within a queue, the queues in parallel."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Run:
     """A case that was started.
 
     Attributes:
-        case: what runs.
-        process: its Spark driver.
-        paged: rules that paged about it.
-        acted: whether the fuse acted on it.
-        exit_code: of its driver; None while it runs, or if it was stopped after its page.
-        over: whether it ended.
+        case: the case.
+        process: the Spark driver of the case.
+        paged: rules that notified about this run.
+        acted: whether the fuse acted on this run.
+        exit_code: exit code of the driver; None while it runs, or if it was stopped after its page.
+        over: whether the run has ended.
     """
 
     case: Case
@@ -55,7 +55,7 @@ class JobQueues:
         self.runs: list[Run] = []
 
     def poll(self) -> None:
-        """Record which runs ended and start the next ones; call it often."""
+        """Record which runs have ended, and start the next cases; call it often."""
         for run in self.runs:
             self._check(run)
         busy = {run.case.queue for run in self.runs if not run.over}
@@ -69,11 +69,11 @@ class JobQueues:
         return not any(self._waiting.values()) and all(run.over for run in self.runs)
 
     def run_of(self, job: str) -> Run | None:
-        """Return the latest run of a job; a page that names the job is about this run."""
+        """Return the latest run of a job; a page that names the job refers to this run."""
         return next((run for run in reversed(self.runs) if run.case.job == job), None)
 
     def stop(self) -> None:
-        """Stop every driver that still runs."""
+        """Stop every driver that is still running."""
         for run in self.runs:
             if not run.over:
                 run.process.stop()

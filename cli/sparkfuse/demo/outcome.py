@@ -1,4 +1,4 @@
-"""Compares what the demonstration expected with what happened."""
+"""Compares the expected results of the demonstration with the actual results."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sparkfuse.demo.scenario import Case
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """How one case ended.
+    """The result of one case.
 
     Attributes:
-        case: what was run.
-        exit_code: of its Spark job; None if the demonstration stopped it after its page.
-        paged: rules that paged about its job during the run or shortly after.
-        acted: whether the fuse acted on it.
+        case: the case.
+        exit_code: exit code of its Spark job; None if the demonstration stopped the job after its page.
+        paged: rules that notified about the job during the run or shortly after it.
+        acted: whether the fuse acted on the job.
     """
 
     case: Case
@@ -26,10 +26,10 @@ class Outcome:
 
 
 def failures(outcomes: Iterable[Outcome], unexpected_pages: Sequence[str]) -> list[str]:
-    """Return a sentence for everything that is missing or unexpected; an empty list means success.
+    """Return a sentence for every missing and every unexpected result; an empty list means success.
 
     Args:
-        outcomes: one for each case.
+        outcomes: one outcome for each case.
         unexpected_pages: pages about jobs that the demonstration did not run.
     """
     found = [sentence for outcome in outcomes for sentence in _failures_of(outcome)]

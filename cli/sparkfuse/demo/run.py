@@ -26,18 +26,18 @@ from sparkfuse_native_analytics.fuse_operator import orders
 
 HOUR_MS = 3_600_000
 LIMIT_SECONDS = 900.0
-"""The jobs take about four minutes on two quiet cores; a machine three times slower still finishes."""
+"""The time limit: the jobs take about four minutes on two quiet cores; a machine three times slower still finishes."""
 LAST_PAGES_SECONDS = 45.0
-"""After the last job: one window, detection, and the ten seconds for which Alertmanager groups warnings."""
+"""The wait for pages after the last job: one window, detection, and ten seconds in which Alertmanager groups warnings."""
 ACTED = ("ended",)
 
 
 class Demonstration:
-    """One run of all cases.
+    """One demonstration: it runs all cases.
 
     Args:
         home: folder for state and logs; it must not contain the state of an earlier demonstration.
-        console: where to show it.
+        console: where to show the progress and the result.
         wanted: cases to run.
     """
 
@@ -49,10 +49,10 @@ class Demonstration:
         self._screen = Screen(console, [case.title for case in wanted])
 
     def run(self) -> list[str]:
-        """Run everything and stop it again.
+        """Start the stack, run all cases, and stop everything.
 
         Returns:
-            A sentence for everything that is missing or unexpected; empty for success.
+            A sentence for every missing and every unexpected result; empty for success.
         """
         require(PLUGIN_JAR)
         require(SPARK_PYTHON)
@@ -81,7 +81,7 @@ class Demonstration:
         return failures(self._outcomes(queues), self._unexpected_pages)
 
     def _arm(self, settings: Settings) -> None:
-        """Allow the fuse to stop the runaway job, as `sparkfuse fuse arm` does."""
+        """Allow the fuse to stop the runaway job, in the same way as `sparkfuse fuse arm`."""
         key = load_private_key(private_key_file(self._layout.home / "keys", APPROVE))
         until_ms = time.time_ns() // 1_000_000 + HOUR_MS
         control = orders.arm(orders.Selection(rule=RULE), ACTION, "demonstration", until_ms)
@@ -142,7 +142,7 @@ class Demonstration:
                     self._screen.event(f"{run.case.title} failed: {line}")
 
     def show_result(self, found: list[str]) -> None:
-        """Print one line per run, what is missing or unexpected, and what to run next."""
+        """Print one line per run, the missing and unexpected results, and the commands to run next."""
         for line in self._screen.summary():
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
         for sentence in found:

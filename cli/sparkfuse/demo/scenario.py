@@ -1,4 +1,4 @@
-"""The cases of the demonstration and the findings that they must cause."""
+"""The cases of the demonstration, and the findings that each case must cause."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 JOBS = Path(__file__).parent / "jobs"
 HEALTHY_RUNS = 5
-"""A baseline needs five runs before it gives an expected value."""
+"""The number of healthy runs before the slow one: a baseline needs five runs before it gives an expected duration."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,12 +18,12 @@ class Case:
     Attributes:
         title: name on the screen.
         script: file in the folder of jobs.
-        expects: rule that must page; empty for a healthy run.
-        allows: rules that may page too, because they also hold for this job.
-        environment: variables of the job.
-        configuration: Spark settings of the job in addition to the plugin's.
-        fuse: whether the fuse must stop it.
-        stop_when_paged: whether it is stopped after its page, because it never ends by itself.
+        expects: rule that must notify; empty for a healthy run.
+        allows: further rules that may notify, because their conditions are also true for this job.
+        environment: environment variables of the job.
+        configuration: Spark settings of the job in addition to those of the plugin.
+        fuse: whether the fuse must stop the job.
+        stop_when_paged: whether the demonstration stops the job after its page, because the job never ends by itself.
         queue: cases of one queue run one after the other, the queues in parallel.
     """
 
@@ -40,12 +40,15 @@ class Case:
 
     @property
     def job(self) -> str:
-        """The name of the job, which all its runs share."""
+        """The name of the job, which is the same in all its runs."""
         return self.script.removesuffix(".py")
 
 
 def cases() -> tuple[Case, ...]:
-    """Return all runs. The hung task uses no CPU, so it runs beside the others, which share two queues."""
+    """Return all cases.
+
+    The job with the hung task uses no CPU, so it runs beside the other jobs, which share two queues.
+    """
     healthy = tuple(
         Case(f"nightly orders (run {number})", "nightly_orders.py", "first") for number in range(1, HEALTHY_RUNS + 1)
     )
@@ -55,7 +58,7 @@ def cases() -> tuple[Case, ...]:
             "hung_lookup.py",
             "hung",
             expects="task_stuck",
-            # It is stopped in the middle of its job, which `job_failed` reports as information.
+            # The demonstration stops the job in the middle, and `job_failed` reports that as information.
             allows=frozenset({"job_failed"}),
             stop_when_paged=True,
         ),
@@ -83,9 +86,9 @@ def cases() -> tuple[Case, ...]:
     )
 
 
-# The alert about the act itself; it names a rule and no job.
+# The alert about the act itself. The alert names a rule, but no job.
 ALERT_OF_ACT = "SparkfuseFuseActed"
-# The act that the demonstration arms.
+# The rule and the action that the demonstration arms.
 RULE, ACTION = "stage_runaway_spill", "cancel_stage"
 CONFIGURATION = """\
 # sparkfuse.yaml of the demonstration: the shipped rules with a spill budget that a small machine reaches, in mode act.

@@ -13,7 +13,7 @@ from rich.text import Text
 
 WAITING, RUNNING, DONE = "waiting", "running", "done"
 COLOURS = {RUNNING: "cyan", DONE: "green"}
-# Lines of the live view that are not runs: two headings, two summaries, a rule, and one spare line below the view.
+# The number of lines in the live view that show no run: two headings, two summaries, a rule, and a spare last line.
 FIXED_LINES = 6
 FEWEST_EVENTS = 3
 PAGE_WIDTH = len("stage_runaway_spill (critical)")
@@ -27,8 +27,8 @@ class Row:
     Attributes:
         title: name of the run.
         state: waiting, running or done.
-        page: the finding that paged, with its severity; empty without one.
-        seconds: from the evidence to the webhook; None without a page.
+        page: the finding that caused a page, with its severity; empty if there was no page.
+        seconds: seconds from the evidence to the webhook; None if there was no page.
     """
 
     title: str
@@ -63,21 +63,21 @@ class Screen:
             self._live.stop()
 
     def phase(self, text: str) -> None:
-        """Show what the demonstration does at the moment."""
+        """Show the current phase of the demonstration."""
         self._phase = text
         self.event(text)
 
     def run(self, title: str, state: str) -> None:
-        """Show that a run waits, runs or is done."""
+        """Show the state of a run: waiting, running or done."""
         self._rows[title].state = state
         self.event(f"{title}: {state}")
 
     def result(self, title: str, page: str, seconds: float | None) -> None:
-        """Show the finding that paged about a run."""
+        """Show the finding that caused a page about a run."""
         self._rows[title].page, self._rows[title].seconds = page, seconds
 
     def event(self, text: str) -> None:
-        """Add one event; without a terminal, print it."""
+        """Show one event in the live view; without a terminal, print it."""
         line = f"{time.monotonic() - self._started:6.1f} s  {text}"
         self._events.append(line)
         if not self._console.is_terminal:
@@ -94,14 +94,14 @@ class Screen:
         heading = f"Sparkfuse demo: {self._phase} ({seconds // 60}:{seconds % 60:02d})"
         size = self._console.size
         lines = view(heading, self._rows.values(), self._events, size.width, size.height)
-        # The last column stays empty: some terminals wrap a line that fills the width.
+        # The last column of the terminal stays empty, because some terminals wrap a line that fills the width.
         return Text("\n").join(Text(_cut(text, size.width - 1), style=style) for text, style in lines)
 
 
 def view(heading: str, rows: Iterable[Row], events: list[str], width: int, height: int) -> list[tuple[str, str]]:
     """Return the lines of the live view with their styles; they fit into ``height`` lines of ``width`` characters.
 
-    Runs that are running or that have a finding get one line each, running ones first; the others are counted.
+    A run that is running or has a finding gets a line of its own, running ones first. The other runs are only counted.
     """
     everything = list(rows)
     running = [row for row in everything if row.state == RUNNING]
@@ -120,13 +120,13 @@ def view(heading: str, rows: Iterable[Row], events: list[str], width: int, heigh
 
 
 def row_line(row: Row, width: int) -> str:
-    """Return one line about a run: state, title, finding, seconds from evidence to webhook."""
+    """Return one line about a run: state, title, finding, and seconds from evidence to webhook."""
     seconds = "" if row.seconds is None else f"{row.seconds:5.1f} s"
     return _columns(row.state, row.title, row.page, seconds, width)
 
 
 def columns_line(width: int) -> str:
-    """Return the heading of the lines of runs."""
+    """Return the heading above the lines of the runs."""
     return _columns("state", "run", "page", f"{'delay':>{DELAY_WIDTH}}", width)
 
 

@@ -1,4 +1,4 @@
-"""Runs a PySpark script as a user does: with the properties file of `sparkfuse up` and an unchanged script."""
+"""Runs an unchanged PySpark script with the properties file of `sparkfuse up`, as a user does."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def start(
     variables: Mapping[str, str],
     logs: Path,
 ) -> Process:
-    """Start the script in the Spark environment and write its output to a file in `logs`.
+    """Start the script in the Spark environment, and write its output to a file in `logs`.
 
     Args:
         name: name of the process and of its log file.
-        script: the job.
-        arguments: of the script.
+        script: file of the job.
+        arguments: arguments of the script.
         properties: the properties file of `sparkfuse up`.
-        settings: Spark settings of this run, in addition to the file.
+        settings: Spark settings of this run, in addition to the properties file.
         variables: environment variables of this run.
         logs: folder of the log file.
     """

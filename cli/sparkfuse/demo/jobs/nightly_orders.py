@@ -1,7 +1,7 @@
-"""A nightly job: calls a tax service for orders and sums the taxes per region.
+"""A nightly job: it calls a tax service for orders and sums the taxes per region.
 
-Usage: nightly_orders.py [ROWS]. The environment variable TAX_SERVICE_MS sets how long the service takes per batch of
-orders. Plan and rows are the same in each run, so only the service makes a run slow.
+Usage: nightly_orders.py [ROWS]. The environment variable TAX_SERVICE_MS sets the time that the service takes for
+one batch of orders. Each run has the same plan and the same rows, so only the service makes a run slow.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""Sorts the result of a join without a condition: it spills without reading, until the fuse stops the stage.
+"""Sorts the result of a join without a condition; the sort spills, and reads nothing, until the fuse stops its stage.
 
-Usage: runaway_sort.py [CUSTOMERS]. Exits with 0 if the fuse stopped it and the session is still usable.
+Usage: runaway_sort.py [CUSTOMERS]. The exit code is 0 if the fuse stopped the stage and the session is still usable.
 """
 
 import sys

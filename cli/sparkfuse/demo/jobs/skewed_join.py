@@ -1,6 +1,6 @@
-"""Joins clicks with customers, where one customer has most of the clicks.
+"""Joins clicks with customers; most of the clicks belong to one customer.
 
-Usage: skewed_join.py [CLICKS]. Adaptive execution is on, but its skew join splits only partitions above 256 MB.
+Usage: skewed_join.py [CLICKS]. Adaptive execution is on, but it splits only partitions above 256 MB.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""A sort that does not fit into memory: every task spills to disk, and all of them end.
+"""Sorts data that does not fit into memory: every task spills to disk, but every task ends.
 
 Usage: spilling_sort.py [ROWS].
 """
