@@ -1,1 +1,1 @@
-"""The contract of all components: messages, topics, settings, and what is generated from them."""
+"""The contract of all components: messages, topics, settings, and the files that are generated from them."""

@@ -1,4 +1,4 @@
-"""Finds the files of a component that are not Python, in a checkout and in an installed wheel."""
+"""Finds those files of a component that are not Python code, both in a checkout and in an installed wheel."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 
 class AssetMissingError(FileNotFoundError):
-    """A file of the installation is missing."""
+    """A file that belongs to the installation is missing."""
 
 
 def asset(package: str, *parts: str) -> Path:
     """Return the path of a file or folder of the component to which ``package`` belongs.
 
-    An installed wheel has the files in ``<package>/assets/``, a checkout in the folder above the package.
-    Raises AssetMissingError with both paths if the file is in neither.
+    In an installed wheel, the files are in ``<package>/assets/``; in a checkout, they are in the folder above the
+    package. Raises AssetMissingError with both paths if the file is in neither folder.
     """
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:

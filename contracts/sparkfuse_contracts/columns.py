@@ -1,4 +1,4 @@
-"""The columns of the views that rules can use, with type, unit, description and tags."""
+"""The columns of the views that rules can use, each with its type, unit, description and tags."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sparkfuse_contracts.assets import asset
 
 @dataclass(frozen=True)
 class Column:
-    """One column. ``type`` is string, bytes, int32, int64, double, bool or map; ``unit`` as in docs/contract.
+    """One column of a view. ``type`` is string, bytes, int32, int64, double, bool or map; docs/contract lists units.
 
-    ``tags``: sketch (within 1 %), live only, offline only, detect (added by the detect job).
+    ``tags``: sketch (exact within 1 %), live only, offline only, detect (the detect job adds the column).
     """
 
     name: str
@@ -28,7 +28,7 @@ class Column:
 
 @dataclass(frozen=True)
 class View:
-    """One view: ``row`` is its member of LiveRow, ``message`` the name of its message."""
+    """One view; ``row`` is the name of its field in LiveRow, ``message`` the name of that field's message."""
 
     name: str
     row: str
@@ -61,7 +61,7 @@ def _columns(entries: list[dict[str, Any]]) -> Mapping[str, Column]:
 
 
 def __getattr__(name: str) -> Mapping[str, Mapping[str, Column]]:
-    """Read ``VIEWS`` on first use, so that importing the module does no work."""
+    """Return ``VIEWS``; it is read at its first use, so that the import of the module does no work."""
     if name == "VIEWS":
         return MappingProxyType({view.name: view.columns for view in view_specs().values()})
     raise AttributeError(name)

@@ -1,4 +1,4 @@
-"""The allow-list of Spark settings that may be recorded, for the plugin and the readers of event logs."""
+"""The allow-list of Spark settings that may be recorded; the plugin and the readers of event logs use it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sparkfuse_contracts.generated import spark_configuration
 
 @dataclass(frozen=True)
 class AllowedConfiguration:
-    """The allow-list.
+    """The allow-list of Spark settings.
 
-    ``keys`` are allowed; a key that ends in ``*`` allows all keys with that prefix. A key that matches the pattern
-    ``never`` is never allowed. ``identity`` are the keys from which the job key is computed.
+    ``keys`` are the allowed keys; a key that ends with ``*`` allows all keys with that prefix. A key that matches the
+    pattern ``never`` is never allowed. The job key is computed from the settings in ``identity``.
     """
 
     keys: tuple[str, ...]
@@ -22,7 +22,7 @@ class AllowedConfiguration:
     identity: tuple[str, ...] = ()
 
     def allows(self, key: str) -> bool:
-        """Return whether a setting of this name may be recorded."""
+        """Return whether a setting with this key may be recorded."""
         listed = any(key == each or (each.endswith("*") and key.startswith(each[:-1])) for each in self.keys)
         return listed and re.search(self.never, key) is None
 

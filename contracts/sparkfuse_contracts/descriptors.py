@@ -1,4 +1,4 @@
-"""The Protobuf descriptors of all messages, for readers without generated code."""
+"""The Protobuf descriptors of all messages, for programs that read messages without generated code."""
 
 from __future__ import annotations
 

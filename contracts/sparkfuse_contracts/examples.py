@@ -1,4 +1,4 @@
-"""The real examples of every message, for the tests of all components."""
+"""The real examples of every message, which the tests of all components use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.wire import MessageType, from_json
 
-# The generated module of each message that is a record of its own.
+# The generated module of each message that is sent as a record.
 MODULES: Mapping[str, str] = {
     "Approval": "approval_pb2",
     "AuditRecord": "audit_record_pb2",
@@ -29,7 +29,7 @@ MODULES: Mapping[str, str] = {
     "Signal": "signal_pb2",
     "SignedMessage": "signed_message_pb2",
 }
-# The generated module of each document, which is written to files and never sent.
+# The generated module of each document. Documents are written to files and never sent.
 DOCUMENTS: Mapping[str, str] = {"Analysis": "analysis_pb2", "Comparison": "comparison_pb2"}
 
 

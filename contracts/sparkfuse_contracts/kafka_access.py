@@ -1,4 +1,4 @@
-"""Checks at the start of a process that Kafka answers, that its topics exist, and that its principal may use them."""
+"""Checks when a process starts that Kafka answers, that the topics exist, and that the principal may use them."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
 ANSWER_SECONDS = 30.0
-"""A broker that has just started, with all clients at once, may take this long."""
+"""The time limit of an answer; a broker needs this long if it has just started and all clients connect at once."""
 NEW_TOPIC_SECONDS = 3.0
-"""How long a new topic may be missing in the broker's answers."""
+"""The time for which a new topic may be missing in the broker's answers."""
 COORDINATOR_SECONDS = 30.0
-"""How long the broker may take to create the topic of the offsets for its first group."""
+"""The time limit for the first consumer group of a broker, which must create its topic of offsets first."""
 POLL_SECONDS = 0.05
 ESSENTIAL = ("message.timestamp.type", "cleanup.policy")
-"""Settings that a guarantee depends on; operators may change retention and compression."""
-# The client adds its address before the reason, and its state after it.
+"""The settings on which a guarantee depends; operators may change other settings, such as retention and compression."""
+# In the client's messages, its address precedes the reason, and its state follows the reason.
 _ADDRESS, _STATE = re.compile(r"^\w+://\S+: "), re.compile(r" \(after \d+ms in state \w+\).*$")
 
 
 class KafkaUnavailableError(RuntimeError):
-    """Kafka cannot be used as the process needs it; the text is one sentence."""
+    """The process cannot use Kafka as it needs to; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class FoundTopic:
-    """A topic of the broker. ``id`` differs from that of an earlier topic of the same name."""
+    """A topic of the broker; ``id`` distinguishes it from a deleted topic of the same name."""
 
     name: str
     id: str
@@ -45,10 +45,11 @@ class FoundTopic:
 
 
 def require_access(settings: Settings, role: str) -> Mapping[str, FoundTopic]:
-    """Return the topics of the role by their name without the prefix.
+    """Return the topics of the role by topic name without the prefix.
 
-    Raises KafkaUnavailableError if no broker answers, it refuses the login, a topic does not exist or has a setting
-    that breaks a guarantee, or the principal may not do what contracts/kafka_acls.yaml lists for the role.
+    Raises KafkaUnavailableError in these cases: no broker answers, or the broker refuses the login. A topic does not
+    exist, or has a setting that breaks a guarantee. The principal may not do what contracts/kafka_acls.yaml lists for
+    the role.
     """
     access, prefix = KafkaAccess(settings), settings.topic_prefix
     wanted = acls(roles()[role], prefix)
@@ -62,16 +63,19 @@ def require_access(settings: Settings, role: str) -> Mapping[str, FoundTopic]:
 
 
 class KafkaAccess:
-    """Asks the broker what exists and what the principal of the settings may do."""
+    """Asks the broker which topics exist and what the principal of the settings may do."""
 
     def __init__(self, settings: Settings) -> None:
-        """Raises KafkaUnavailableError if the client does not accept the file of SPARKFUSE_KAFKA_CONFIG."""
+        """Connect to the broker.
+
+        Raises KafkaUnavailableError if the client does not accept the file of SPARKFUSE_KAFKA_CONFIG.
+        """
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
         self._settings = settings
         self._errors: list[KafkaError] = []
-        # error_cb returns the reasons, so the client's own log is disabled.
+        # error_cb collects the errors, so the client's own log is disabled.
         own = {"error_cb": self._errors.append, "log_level": 0}
         try:
             self.admin: AdminClient = AdminClient(client_configuration(settings, own))
@@ -79,7 +83,7 @@ class KafkaAccess:
             raise KafkaUnavailableError(f"the Kafka client does not accept its configuration: {error}") from error
 
     def topics(self, wanted: Mapping[str, Iterable[str]]) -> Mapping[str, FoundTopic]:
-        """Return the topics ``wanted`` (operations by full name).
+        """Return the topics in ``wanted``, which maps full topic names to the operations that are needed.
 
         Raises KafkaUnavailableError if topics are missing or an operation is denied.
         """
@@ -98,7 +102,7 @@ class KafkaAccess:
         }
 
     def describe(self, wanted: Mapping[str, Iterable[str]]) -> dict[str, Any]:
-        """Return the client's TopicDescription of each topic, None for those that do not exist.
+        """Return the client's TopicDescription of each topic; None for a topic that does not exist.
 
         Raises KafkaUnavailableError if the principal may not describe a topic.
         """
@@ -118,7 +122,7 @@ class KafkaAccess:
         return described
 
     def check_group(self, name: str, operation: str) -> None:
-        """Raise KafkaUnavailableError if the principal may not use the consumer group."""
+        """Raise KafkaUnavailableError if the principal may not use the consumer group for this operation."""
         from confluent_kafka import KafkaError, KafkaException
 
         starting = {
@@ -139,7 +143,7 @@ class KafkaAccess:
                 return self._require(found.authorized_operations, [operation], f"the consumer group {name}")
 
     def check_cluster(self, operation: str) -> None:
-        """Raise KafkaUnavailableError if the principal may not do the operation on the cluster."""
+        """Raise KafkaUnavailableError if the principal may not perform the operation on the cluster."""
         from confluent_kafka import KafkaException
 
         what = f"{operation} the cluster"
@@ -169,7 +173,10 @@ class KafkaAccess:
                 )
 
     def _require(self, allowed: Any, wanted: Iterable[str], resource: str) -> None:
-        """Raise for an operation that is denied; some brokers do not return the allowed ones."""
+        """Raise KafkaUnavailableError if an operation is denied.
+
+        Some brokers do not return the allowed operations; then nothing is checked.
+        """
         names = {operation.name for operation in allowed or ()}
         denied = [operation for operation in wanted if names and operation not in names]
         if denied:
@@ -186,13 +193,13 @@ class KafkaAccess:
         return future.result()
 
     def _unavailable(self, error: KafkaException, what: str) -> KafkaUnavailableError:
-        # The client returns a timeout, and reports its cause separately.
+        # The client raises a timeout and reports the cause of the timeout separately, in a TLS error.
         of_tls = [each for each in self._errors if "SSL" in each.str()]
         return KafkaUnavailableError(explain(self._settings, of_tls[-1] if of_tls else error.args[0], what))
 
 
 def missing_topics(settings: Settings, names: Iterable[str]) -> str:
-    """Return the sentence for topics that do not exist."""
+    """Return a sentence that names the topics that do not exist."""
     return (
         f"Kafka at {settings.kafka_bootstrap} has no topic {', '.join(names)}: `sparkfuse up` and "
         "`sparkfuse kafka topics` create the topics of contracts/topics.yaml"
@@ -202,7 +209,7 @@ def missing_topics(settings: Settings, names: Iterable[str]) -> str:
 def explain(settings: Settings, error: KafkaError, what: str = "use it") -> str:
     """Return one sentence that explains why Kafka cannot be used.
 
-    ``what`` is the operation and its resource, such as "WRITE the topic sparkfuse.audit".
+    ``what`` is the denied operation with its resource, such as "WRITE the topic sparkfuse.audit".
     """
     from confluent_kafka import KafkaError
 
@@ -217,7 +224,7 @@ def explain(settings: Settings, error: KafkaError, what: str = "use it") -> str:
         return f"Kafka at {bootstrap} refuses the login of {principal(settings)}: {reason}"
     if "SSL" in reason:
         return f"the TLS connection to Kafka at {bootstrap} fails: {reason}"
-    if error.code() < 0:  # the client's own errors: nothing answers, or not in time
+    if error.code() < 0:  # errors of the client itself: no broker answered, or not in time
         return (
             f"no Kafka broker answers at {bootstrap}: is SPARKFUSE_KAFKA_BOOTSTRAP right, is it running, and does "
             f"SPARKFUSE_KAFKA_CONFIG have the security that it requires? ({reason})"
@@ -226,7 +233,7 @@ def explain(settings: Settings, error: KafkaError, what: str = "use it") -> str:
 
 
 def principal(settings: Settings) -> str:
-    """Return the principal as far as the client knows it: the broker may derive another name from a certificate."""
+    """Return the principal that the client's settings name; a broker may derive another name from a certificate."""
     file = kafka_file_properties(settings.kafka_config_file)
     if "sasl.username" in file:
         return f"User:{file['sasl.username']}"

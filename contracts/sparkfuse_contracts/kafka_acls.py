@@ -1,4 +1,4 @@
-"""What each role may do on Kafka: contracts/kafka_acls.yaml, and the access control lists of a role."""
+"""The permissions of each role on Kafka, from contracts/kafka_acls.yaml, and the access control lists of a role."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sparkfuse_contracts.topics import topic_name
 
 Operations = Mapping[str, tuple[str, ...]]
 CLUSTER = "kafka-cluster"
-"""The name of the only resource of the type cluster."""
+"""The name of the cluster resource; Kafka has only one."""
 
 
 @dataclass(frozen=True)
 class Role:
-    """One role: its operations by topic (without the prefix), consumer group and transactional id."""
+    """One role: its operations by topic (without the prefix), by consumer group and by transactional id."""
 
     name: str
     description: str
@@ -30,7 +30,7 @@ class Role:
 
     @property
     def writes(self) -> bool:
-        """Whether the role writes to a topic."""
+        """Whether the role writes to at least one topic."""
         return any("WRITE" in operations for operations in self.topics.values())
 
 

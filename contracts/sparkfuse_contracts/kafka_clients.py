@@ -9,9 +9,9 @@ from sparkfuse_contracts.settings import Settings, kafka_file_properties
 
 
 def client_configuration(settings: Settings, own: Mapping[str, object]) -> dict[str, object]:
-    """Return the configuration of a client of confluent_kafka: security, addresses, and ``own``, which has precedence.
+    """Return the configuration of a client of confluent_kafka: security, addresses and ``own``, which has precedence.
 
-    The file is read again for each client, so that a client that starts later uses a renewed password.
-    Raises SettingError if the file has become unusable since the settings were read.
+    The file is read for each new client, so that a client that starts later uses a renewed password. Raises
+    SettingError if the file has become invalid since the settings were read.
     """
     return {**kafka_file_properties(settings.kafka_config_file), BOOTSTRAP: settings.kafka_bootstrap, **own}

@@ -1,6 +1,7 @@
-"""Translates the properties of Kafka clients between Java's names and those of librdkafka.
+"""Translates the properties of Kafka clients between the names of Java and those of librdkafka.
 
-A file may use Java's names, librdkafka's names or both; the names of the client's own kind take precedence.
+A file may contain names of Java, of librdkafka or of both. If a property has both names, a Java client uses Java's
+name, and a librdkafka client uses librdkafka's name.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ _LOGIN_OPTION = re.compile(
 JAVA_PACKAGE = "org.apache.kafka."
 PLAIN_MODULE = f"{JAVA_PACKAGE}common.security.plain.PlainLoginModule"
 SCRAM_MODULE = f"{JAVA_PACKAGE}common.security.scram.ScramLoginModule"
-# Settings with the same name and values in both kinds of clients.
+# Properties with the same name and the same values in Java and librdkafka.
 _SHARED = {
     BOOTSTRAP, "client.rack", "client.dns.lookup", "connections.max.idle.ms", "metadata.max.age.ms",
     "reconnect.backoff.ms", "reconnect.backoff.max.ms", "sasl.kerberos.service.name", "security.protocol",
     "ssl.key.password",
 }  # fmt: skip
-# Settings that only librdkafka has.
+# Properties that only librdkafka has.
 _LIBRDKAFKA = {
     "broker.address.family", "broker.address.ttl", "enable.sasl.oauthbearer.unsecure.jwt",
     "enable.ssl.certificate.verification", "request.timeout.ms", "sasl.mechanisms", "sasl.password", "sasl.username",
@@ -38,7 +39,7 @@ _NOT_IN_JAVA = {
     "ssl.curves.list", "ssl.sigalgs.list",
 }  # fmt: skip
 _LIBRDKAFKA_FAMILIES = ("sasl.oauthbearer.", "sasl.kerberos.", "socket.")
-# Settings of Java that a Python client does not need.
+# Properties of Java that a Python client does not need.
 _JAVA_ONLY = {
     "ssl.enabled.protocols", "ssl.keymanager.algorithm", "ssl.protocol", "ssl.secure.random.implementation",
     "ssl.trustmanager.algorithm", "ssl.truststore.password",
@@ -47,11 +48,11 @@ _FILES = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ss
 
 
 class KafkaPropertyError(ValueError):
-    """A property cannot be used; the text names it and says what is right, without its value."""
+    """A property cannot be used; the message names the property and a valid form, but not the value."""
 
 
 def librdkafka_properties(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties with the names of librdkafka. Raises KafkaPropertyError for one that cannot be mapped."""
+    """Return the properties with librdkafka's names. Raises KafkaPropertyError for a property without such a name."""
     made: dict[str, str] = {}
     for name, value in given.items():
         if name in _SHARED or name in _LIBRDKAFKA or name.startswith(_LIBRDKAFKA_FAMILIES):
@@ -69,7 +70,10 @@ def librdkafka_properties(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def java_properties(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties with Java's names, for clients in a JVM. Raises KafkaPropertyError for what Java lacks."""
+    """Return the properties with Java's names, for clients in a JVM.
+
+    Raises KafkaPropertyError for a property that Java does not have.
+    """
     librdkafka_properties(given)  # raises for an unknown property
     made = {name: value for name, value in given.items() if name not in _LIBRDKAFKA and not name.startswith("socket.")}
     for name in _NOT_IN_JAVA & given.keys():
@@ -100,7 +104,7 @@ def _java_truststore(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _java_keystore(given: Mapping[str, str]) -> dict[str, str]:
-    """Java reads key and certificates from one file, or as texts."""
+    """Return the properties of Java's keystore: Java reads key and certificates from one file, or from texts."""
     if {"ssl.keystore.location", "ssl.keystore.certificate.chain"} & given.keys():
         return {}
     chain, key = given.get("ssl.certificate.pem"), given.get("ssl.key.pem")
@@ -158,13 +162,13 @@ def _keystore(given: Mapping[str, str]) -> Mapping[str, str]:
     alternative = "or add ssl.certificate.location and ssl.key.location for Python clients"
     kind = _require_type(given, "ssl.keystore", ("PEM", "PKCS12"), alternative)
     location = given["ssl.keystore.location"]
-    if kind == "PEM":  # one file has the key and the certificates
+    if kind == "PEM":  # one PEM file contains both the key and the certificates
         return {"ssl.certificate.location": location, "ssl.key.location": location}
     return {"ssl.keystore.location": location, "ssl.keystore.password": given.get("ssl.keystore.password", "")}
 
 
 def _require_type(given: Mapping[str, str], store: str, right: tuple[str, ...], alternative: str) -> str:
-    kind = given.get(f"{store}.type", "JKS").upper()  # Java's default
+    kind = given.get(f"{store}.type", "JKS").upper()  # JKS is Java's default
     if kind not in right:
         raise KafkaPropertyError(
             f"{store}.location has the type {kind}, which Python clients cannot read: "

@@ -1,4 +1,4 @@
-"""Addresses of the dashboards to which findings, signals and alerts link."""
+"""The addresses of the dashboards; findings, signals and alerts link to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names and help texts of all metrics of the pipeline, shared by alerts, dashboards and code."""
+"""The names and help texts of all metrics of the pipeline; alerts, dashboards and code use them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric: its kind, its help text, and its labels, which have few values."""
+    """One metric: its kind, its help text and its labels; each label has few values."""
 
     name: str
     kind: Literal["counter", "gauge", "histogram"]

@@ -7,21 +7,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 _BLANK = " \t\f"
-# A backslash pairs with the next character, so an escaped separator does not end the key.
+# A backslash and the next character are one unit, so an escaped separator is part of the key.
 _ENTRY = re.compile(r"(?P<key>(?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(?P<value>.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9a-fA-F]{4})|(?P<character>.))", re.DOTALL)
 _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class PropertiesFileError(ValueError):
-    """The file cannot be read as properties; the text is one clause that contains the line."""
+    """The file cannot be read as properties; the message is one clause that contains the line."""
 
 
 def read_properties(path: Path) -> Mapping[str, str]:
-    """Return the entries of a properties file; of an entry that is repeated the last one.
+    """Return the entries of a properties file; if a key is repeated, its last value is used.
 
-    Raises PropertiesFileError if the file cannot be read or has a character outside ASCII: Java reads the file as
-    ISO-8859-1, so that a password in UTF-8 would differ between the languages.
+    Raises PropertiesFileError if the file cannot be read or contains a character outside ASCII. Java reads the file as
+    ISO-8859-1, so a password in UTF-8 would differ between Java and Python.
     """
     try:
         text = path.read_bytes().decode("utf-8", "surrogateescape")
@@ -31,7 +31,7 @@ def read_properties(path: Path) -> Mapping[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Yield each entry on one line, without comments; a line that ends with a backslash continues on the next."""
+    """Yield each entry as one line, without comments; a line that ends with a backslash is joined with the next."""
     begun = ""
     for number, natural in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         line = natural.lstrip(_BLANK)

@@ -1,4 +1,4 @@
-"""The messages and fields of the protos as data, with description, unit and tags."""
+"""The messages of the .proto files and their fields as data, with description, unit and tags."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
-# "number" is a value whose unit depends on another field.
+# The unit "number" means that the unit depends on another field.
 UNITS = ("bytes", "count", "flag", "id", "ms", "ms since epoch", "ns", "number", "per second", "ratio", "text")
 TAGS = ("offline only", "detect", "live only", "sketch")
 _SCALARS = {
@@ -19,7 +19,8 @@ _SCALARS = {
     FieldDescriptorProto.TYPE_DOUBLE: "double",
     FieldDescriptorProto.TYPE_BOOL: "bool",
 }
-# Maps by the type of their values. Messages have only maps of text to text, because the store has no other.
+# The types of maps by the type of their values. Messages contain only maps of text to text, because the store supports
+# no others.
 _MAPS = {
     FieldDescriptorProto.TYPE_STRING: "map",
     FieldDescriptorProto.TYPE_INT64: "map of counts",
@@ -31,21 +32,21 @@ _VIEW = re.compile(r"view (?P<view>\w+): ")
 
 
 class SchemaError(ValueError):
-    """A message violates a rule of the contract; the text contains file and field."""
+    """A message violates a rule of the contract; the error names the file and the field."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """One field. ``type`` is a Protobuf scalar name, the name of a message, or a map.
+    """One field of a message; ``type`` is a Protobuf scalar, the name of a message, or a map.
 
-    ``map`` is text to text; only documents have a ``map of counts`` (text to int64) and a ``map of values`` (text to
-    number, text or flag). ``nullable`` is true for an optional message in a document.
+    The type ``map`` is text to text. Only documents have a ``map of counts`` (text to int64) or a ``map of values``
+    (text to number, text or flag). ``nullable`` is true for an optional message in a document.
     """
 
     name: str
     type: str
     repeated: bool
-    kind_of: str | None  # the oneof that it is a member of
+    kind_of: str | None  # the oneof that contains the field
     description: str
     unit: str
     tags: tuple[str, ...]
@@ -77,11 +78,11 @@ Schema = Mapping[str, Message]
 
 
 def read_schema(descriptors: FileDescriptorSet, documents: bool = False) -> Schema:
-    """Return the messages by name, from descriptors with source information.
+    """Return the messages by name; ``descriptors`` must contain source information.
 
-    ``documents`` are written to files and never sent, so they may have maps of counts and values.
-    Raises SchemaError for a message without description, a field without description or known unit,
-    a scalar without presence, or a type that the contract does not use.
+    If ``documents`` is true, the messages are written to files and never sent, so they may contain maps of counts and
+    values. Raises SchemaError for a message without description, a field without description or known unit, a scalar
+    without presence, or a type that the contract does not use.
     """
     messages = [message for file in descriptors.file for message in _read_file(file, documents)]
     return {message.name: message for message in messages}

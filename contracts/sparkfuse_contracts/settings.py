@@ -1,4 +1,4 @@
-"""Settings that every process shares, read from the environment and checked before the first record."""
+"""The settings that all processes share; they are read from the environment and checked before the first record."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_PUBLIC_KEYS": "",
     "SPARKFUSE_FUSE_MODE": "shadow",
     "SPARKFUSE_DASHBOARD_URL": "http://127.0.0.1:3000",
-    # A reserved example domain (RFC 2606): set it to the address at which your team reads docs/rules and docs/runbooks.
+    # The default is a reserved example domain (RFC 2606). Set it to the address at which your team publishes docs/rules
+    # and docs/runbooks.
     "SPARKFUSE_RUNBOOK_URL": "https://docs.sparkfuse.example",
 }
 _ADDRESS = re.compile(r"[^\s:,/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
@@ -42,7 +43,7 @@ _PREFIX = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 
 
 class SettingError(ValueError):
-    """A setting has an invalid value; the text contains the key, the value and what is valid."""
+    """A setting has an invalid value; the message contains the key, the value and the valid values."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
-        """Read the settings from ``environment`` (default: of the process); an empty value means the default.
+        """Return the settings of ``environment`` (default: that of the process); an empty value selects the default.
 
         Raises SettingError for the first invalid value.
         """
@@ -112,7 +113,7 @@ class Settings:
 def kafka_file_properties(
     path: Path | None, names: Callable[[Mapping[str, str]], Mapping[str, str]] = librdkafka_properties
 ) -> Mapping[str, str]:
-    """Return the properties of the file of SPARKFUSE_KAFKA_CONFIG, translated by ``names``; none without a file.
+    """Return the properties in the file of SPARKFUSE_KAFKA_CONFIG, translated by ``names``; empty without a file.
 
     Raises SettingError if the file cannot be used.
     """

@@ -13,7 +13,10 @@ from sparkfuse_contracts.assets import asset
 
 @dataclass(frozen=True)
 class TableColumn:
-    """One column: ``type`` of ClickHouse; ``path`` from the message to the value, or empty if the store fills it."""
+    """One column of a table; ``type`` is the type in ClickHouse.
+
+    ``path`` lists the fields that lead from the message to the value; it is empty if the store fills the column.
+    """
 
     name: str
     type: str
@@ -24,7 +27,7 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class Table:
-    """One table of the store, filled from one message; records with the same ``key`` replace each other."""
+    """One table of the store, which stores one message; a record replaces earlier records with the same ``key``."""
 
     name: str
     message: str
@@ -33,7 +36,7 @@ class Table:
 
     @property
     def ddl(self) -> str:
-        """The statement CREATE TABLE IF NOT EXISTS of contracts/generated/clickhouse."""
+        """The statement CREATE TABLE IF NOT EXISTS of the table, from contracts/generated/clickhouse."""
         return asset("sparkfuse_contracts", "generated", "clickhouse", f"{self.name}.sql").read_text()
 
 

@@ -1,4 +1,4 @@
-"""The topics: names without prefix, messages, keys and required settings."""
+"""The topics: their names without prefix, messages, keys and required settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from sparkfuse_contracts.settings import Settings
 
 _KEYS = {
     "none": (),
-    # Absent fields are left out of the key, so that a record without them still replaces an older one without them.
+    # The key of a record does not contain its absent fields. So a record without these fields replaces an older record
+    # without them.
     "cluster, tenant, job_key and stage_fingerprint": ("cluster", "tenant", "job_key", "stage_fingerprint"),
     "shipper and log": ("shipper", "log"),
 }
@@ -22,7 +23,7 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic. ``key`` are the fields of the record's key, ``encoding`` is protobuf or json."""
+    """One topic; ``key`` lists the fields that form a record's key, ``encoding`` is protobuf or json."""
 
     name: str
     partitions: int
@@ -34,7 +35,7 @@ class Topic:
 
 @cache
 def topics() -> Mapping[str, Topic]:
-    """Return all topics of contracts/topics.yaml by their name without the prefix."""
+    """Return all topics of contracts/topics.yaml by topic name without the prefix."""
     entries = yaml.safe_load(asset("sparkfuse_contracts", "topics.yaml").read_text())
     return MappingProxyType({name: _topic(name, entry) for name, entry in entries.items()})
 

@@ -1,4 +1,4 @@
-"""The JSON of the JSON topics: Protobuf's mapping, but with the protos' field names and 64-bit integers as numbers."""
+"""The JSON of the JSON topics: Protobuf's mapping, but with original field names, and 64-bit integers as numbers."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ MessageType = TypeVar("MessageType", bound=Message)
 
 
 class RecordError(ValueError):
-    """A record is not a valid message of its topic; the text is the reason in its dead letter."""
+    """A record is not a valid message of its topic; the error's text becomes the reason in its dead letter."""
 
 
 def to_json(message: Message) -> bytes:
     """Return the message as one line of UTF-8 JSON: without absent fields, int64 as numbers, bytes as base64.
 
-    Protobuf's own conversion writes int64 as text; converting those texts again takes four times as long as this code.
+    Protobuf's own conversion writes int64 as text. To convert these texts to numbers afterwards takes four times as
+    long as this function.
     """
     return json.dumps(_as_object(message), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def from_json(message_class: type[MessageType], content: bytes) -> MessageType:
-    """Return the message that to_json wrote. Unknown fields are ignored, because a newer writer may add some.
+    """Return the message that ``to_json`` wrote; unknown fields are ignored, because newer writers may add fields.
 
-    Raises RecordError if the content is not JSON of that message.
+    Raises RecordError if the content is not valid JSON of that message.
     """
     try:
         return json_format.ParseDict(_object(content), message_class(), ignore_unknown_fields=True)
@@ -44,15 +45,15 @@ def from_json(message_class: type[MessageType], content: bytes) -> MessageType:
 
 def _object(content: bytes) -> dict[str, Any]:
     decoded = json.loads(content)
-    if not isinstance(decoded, dict):  # json_format accepts an empty list as an empty message
+    if not isinstance(decoded, dict):  # json_format would accept an empty list as an empty message
         raise json_format.ParseError("the value is not an object")
     return decoded
 
 
 def record_key(topic: str, message: Message) -> bytes | None:
-    """Return the Kafka key of a message in ``topic``: the field itself, or compact JSON of several fields.
+    """Return the Kafka key of a message in ``topic``: the value of its key field, or compact JSON of several fields.
 
-    The key of a signed signal is in its payload, so pass the Signal.
+    The key of a signed signal is inside its payload, so pass the Signal instead.
     """
     names = topics()[topic].key
     values = {name: getattr(message, name) for name in names if message.HasField(name)}
@@ -64,7 +65,7 @@ def record_key(topic: str, message: Message) -> bytes | None:
 
 
 def _as_object(message: Message) -> dict[str, Any]:
-    """Return the fields that have a value, by name."""
+    """Return the values of all fields that have a value, by field name."""
     found = {}
     for field, value in message.ListFields():
         name, as_json = _plan(field)
@@ -74,9 +75,10 @@ def _as_object(message: Message) -> dict[str, Any]:
 
 @cache
 def _plan(field: FieldDescriptor) -> tuple[str, Callable[[Any], Any]]:
-    """Return the name of a field and the function that converts its value; cached, because descriptors are slow.
+    """Return the name of a field, and the function that converts its values.
 
-    Raises TypeError for types of fields that the contract does not have.
+    The result is cached, because access to descriptors is slow. Raises TypeError for field types that the contract does
+    not use.
     """
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
         entry = field.message_type.fields_by_name
@@ -98,7 +100,7 @@ def _base64(content: bytes) -> str:
 
 
 def _number(value: float) -> float | str:
-    """Return the value; NaN and the infinities as the texts of Protobuf's JSON mapping."""
+    """Return the value; NaN and infinities become the texts that Protobuf's JSON mapping uses."""
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -1,4 +1,4 @@
-"""The permissions of roles on Kafka: as commands of kafka-acls, as data, and applied to a broker."""
+"""The Kafka permissions of roles: as commands of kafka-acls, as data, or applied to a broker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANY_HOST = "*"
 
 @dataclass(frozen=True)
 class Grant:
-    """One permission of the principal of a role."""
+    """One permission on Kafka, for the principal of a role."""
 
     role: str
     principal: str
@@ -34,10 +34,12 @@ class Grant:
 
 
 def principals_of(given: Iterable[str]) -> Mapping[str, str]:
-    """Return the principal of each role from ``role=User:name``; without any, User:sparkfuse-<role> for all roles.
+    """Return the principal of each role, from entries ``role=User:name``.
+
+    If ``given`` is empty, the principal of every role is User:sparkfuse-<role>.
 
     Raises:
-        StartError: an entry has another form, or the role does not exist.
+        StartError: an entry has another form, or its role does not exist.
     """
     found: dict[str, str] = {}
     for entry in given:
@@ -51,7 +53,7 @@ def principals_of(given: Iterable[str]) -> Mapping[str, str]:
 
 
 def grants(principals: Mapping[str, str], prefix: str, *, old_brokers: bool = False) -> list[Grant]:
-    """Return all permissions of these principals."""
+    """Return all permissions that the roles of these principals need."""
     return [
         Grant(role, principal, acl)
         for role, principal in principals.items()
@@ -65,7 +67,7 @@ def as_data(wanted: Iterable[Grant]) -> list[dict[str, str]]:
 
 
 def commands(wanted: Iterable[Grant], settings: Settings) -> list[str]:
-    """Return one command of Apache Kafka's kafka-acls for each principal and resource."""
+    """Return one command of Apache Kafka's kafka-acls for each pair of principal and resource."""
     operations: dict[tuple[str, str, str, str], list[str]] = {}
     for grant in wanted:
         key = (grant.principal, grant.acl.resource, grant.acl.name, grant.acl.pattern)
@@ -89,7 +91,7 @@ def _resource(resource: str, name: str, pattern: str) -> list[str]:
 
 
 def apply(wanted: Iterable[Grant], settings: Settings) -> int:
-    """Add the permissions to the broker's authorizer, and return their number; existing ones stay.
+    """Add the permissions to the broker's authorizer, and return their number; existing permissions are not removed.
 
     Raises:
         StartError: the broker is unreachable, has no authorizer, or denies the change.

@@ -1,4 +1,4 @@
-"""The embedded Apache Kafka: one node that is broker and controller."""
+"""The embedded Apache Kafka: one node that is both broker and controller."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def require_libraries(folder: Path) -> Path:
 
 
 class Broker:
-    """The embedded broker of one layout.
+    """The embedded broker of one stack.
 
     Args:
-        layout: folder of its data, and its ports.
+        layout: files and ports of the stack.
         libraries: folder of Kafka's jars.
     """
 
@@ -88,7 +88,7 @@ class Broker:
         ]
 
     def service(self) -> Service:
-        """Prepare the data folder if necessary and return the service.
+        """Return the broker as a service; prepare its data folder first if necessary.
 
         Raises:
             StartError: a port is in use, or the storage cannot be formatted.

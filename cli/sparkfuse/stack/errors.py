@@ -1,4 +1,4 @@
-"""Errors that a user can fix: each is one sentence and an exit code."""
+"""Errors that a user can correct: each has a message of one sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MISSING = 3
 
 
 class StartError(Exception):
-    """A command or the stack cannot start; the message says what to do.
+    """A command or the stack cannot start; the message contains the correction.
 
     Args:
         message: one sentence for the terminal.

@@ -1,4 +1,4 @@
-"""The configuration of a job that reports to the embedded stack, as one properties file for spark-submit."""
+"""The configuration of a Spark job that reports to the embedded stack: one properties file for spark-submit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLUGIN_CLASS = "io.sparkfuse.spark.SparkfusePlugin"
 
 
 def job_properties(layout: Layout) -> Mapping[str, str]:
-    """Return the Spark settings of a job: plugin, broker, and the keys and policies with which the hook decides.
+    """Return the Spark settings of a job: the plugin, the broker, and the keys and policies that the hook uses.
 
     Raises:
         StartError: the plugin's jar is not built.
@@ -34,9 +34,9 @@ def job_properties(layout: Layout) -> Mapping[str, str]:
 
 
 def write_job_properties(layout: Layout, settings: Settings) -> Path:
-    """Write the policies and the settings to ``<home>/spark.properties`` and return its path.
+    """Write the policies and settings of a job to ``<home>/spark.properties``, and return the path of this file.
 
-    The file stays when the stack stops, because a job must never fail because the file is missing.
+    The file remains when the stack stops, because a job must never fail because the file is missing.
     """
     _policies(layout).write_text(policy_lines(settings))
     lines = [f"{key} {_escaped(value)}" for key, value in job_properties(layout).items()]
@@ -50,7 +50,7 @@ def write_job_properties(layout: Layout, settings: Settings) -> Path:
 
 
 def policy_lines(settings: Settings) -> str:
-    """Return the policies of all rules with a fuse, with the thresholds of sparkfuse.yaml: one line of JSON each.
+    """Return the policies of all rules with a fuse as lines of JSON, with the thresholds of sparkfuse.yaml.
 
     Raises RuleError for errors in sparkfuse.yaml.
     """

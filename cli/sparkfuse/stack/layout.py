@@ -1,4 +1,4 @@
-"""Files and ports of the embedded stack."""
+"""Files, folders and ports of the embedded stack."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from sparkfuse_contracts.settings import kafka_file_properties
 
 LOOPBACK = "127.0.0.1"
 EPHEMERAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
-"""First and last port that the kernel assigns to outgoing connections and to programs that ask for any port."""
+"""The file with the first and last port that the kernel assigns to programs that do not ask for a specific port."""
 LOWEST_FREE = 20_000
-"""Above the default ports of our parts and of most other programs."""
+"""The lowest port for the stack; it is above the default ports of our parts and of most other programs."""
 
 
 def free_ports(count: int) -> list[int]:
-    """Return free ports on loopback, outside the range that the kernel assigns by itself.
+    """Return free ports on loopback, outside the range from which the kernel assigns ports.
 
-    Spark, Flink and Python workers ask the kernel for dozens of ports, so a port of that range may be in use by the
-    time that a slow part binds it.
+    Spark, Flink and Python workers ask the kernel for dozens of ports. So a free port of that range may be in use when
+    a part that starts slowly opens it.
     """
     with contextlib.ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
@@ -37,7 +37,7 @@ def free_ports(count: int) -> list[int]:
 def _bind(listener: socket.socket) -> None:
     try:
         choice = range(LOWEST_FREE, int(EPHEMERAL_PORTS.read_text().split()[0]))
-    except (OSError, ValueError):  # not Linux
+    except (OSError, ValueError):  # the system is not Linux
         choice = range(0)
     for _ in range(100 if choice else 0):
         with contextlib.suppress(OSError):
@@ -68,10 +68,10 @@ class Ports:
 
 
 def require_free(port: int, part: str) -> None:
-    """Fail if the port is in use.
+    """Raise StartError if the port is in use.
 
     Raises:
-        StartError: names the port, the part that needs it and what to do.
+        StartError: names the port, the part that needs it and the correction.
     """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -90,10 +90,11 @@ class Layout:
     Attributes:
         home: folder of all state and logs.
         ports: ports on loopback.
-        kafka_bootstrap: address of the broker; the embedded one if `own_kafka`.
-        kafka_config: file with the security of Kafka's clients; empty for the embedded broker, which has none.
-        clickhouse_url: address of the store; the embedded one if `own_store`.
-        alertmanager_urls: all Alertmanager peers, comma separated; the embedded one if `own_alertmanager`.
+        kafka_bootstrap: address of the broker; if `own_kafka`, of the embedded broker.
+        kafka_config: file with the security settings of Kafka clients; empty for the embedded broker, which has no
+            security.
+        clickhouse_url: address of the store; if `own_store`, of the embedded store.
+        alertmanager_urls: all Alertmanager peers, comma separated; if `own_alertmanager`, only the embedded one.
     """
 
     home: Path
@@ -108,10 +109,12 @@ class Layout:
 
     @classmethod
     def from_environment(cls, home: Path, ports: Ports, environment: dict[str, str] | None = None) -> Layout:
-        """Use embedded parts, except those whose address is in the environment or in SPARKFUSE_KAFKA_CONFIG's file.
+        """Return the layout with embedded parts, except those whose address the environment sets.
+
+        The environment sets the address of the broker directly, or in the file of SPARKFUSE_KAFKA_CONFIG.
 
         Raises:
-            StartError: the file has security settings for a broker without an address.
+            StartError: the file has security settings, but no address of a broker is set.
         """
         given = os.environ if environment is None else environment
         kafka, kafka_config = _other_kafka(given)
@@ -136,16 +139,16 @@ class Layout:
 
     @property
     def address_file(self) -> Path:
-        """File with the addresses of a running stack, for other commands."""
+        """The file with the addresses of a running stack, which other commands read."""
         return self.home / "stack.json"
 
     @property
     def requests(self) -> Path:
-        """Folder of requests to a running stack: a file with the name of a service requests its restart."""
+        """The folder of requests to a running stack: a file named after a service requests its restart."""
         return self.home / "requests"
 
     def environment(self) -> dict[str, str]:
-        """Settings of every process of the stack."""
+        """Return the environment variables of every process of the stack."""
         return {
             "SPARKFUSE_HOME": str(self.home),
             "SPARKFUSE_KAFKA_BOOTSTRAP": self.kafka_bootstrap,
@@ -155,14 +158,14 @@ class Layout:
         }
 
     def write_addresses(self) -> None:
-        """Write the addresses for other commands atomically; the file is removed when the stack stops."""
+        """Write the addresses atomically to the address file, which is removed when the stack stops."""
         unfinished = self.address_file.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(self.environment(), indent=2) + "\n")
         unfinished.replace(self.address_file)
 
 
 def _other_kafka(given: Mapping[str, str]) -> tuple[str, str]:
-    """Return the address of a broker that is not the embedded one and its file; empty for the embedded one."""
+    """Return the address and the configuration file of an external broker; both are empty for the embedded broker."""
     config = given.get("SPARKFUSE_KAFKA_CONFIG", "")
     bootstrap = given.get("SPARKFUSE_KAFKA_BOOTSTRAP", "")
     if config and not bootstrap:
@@ -177,7 +180,7 @@ def _other_kafka(given: Mapping[str, str]) -> tuple[str, str]:
 
 
 def addresses_of_running_stack(home: Path) -> dict[str, str]:
-    """Return the addresses of a running stack in this home folder; empty if none runs."""
+    """Return the addresses of the stack that runs in this home folder; empty if none is running."""
     path = home / "stack.json"
     if not path.exists():
         return {}

@@ -1,4 +1,4 @@
-"""Ensures that one stack runs per home folder."""
+"""Ensures that at most one stack runs in each home folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sparkfuse.stack.errors import StartError
 
 @contextlib.contextmanager
 def only_one(home: Path) -> Iterator[None]:
-    """Lock the home folder, so that no second stack writes to it.
+    """Lock the home folder while the block runs, so that no second stack writes to it.
 
     Raises:
         StartError: another stack runs in this folder.

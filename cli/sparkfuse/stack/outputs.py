@@ -1,4 +1,4 @@
-"""Alertmanager, Prometheus and the signing keys of the embedded stack."""
+"""The services Alertmanager and Prometheus, and the signing keys of the embedded stack."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from sparkfuse_native_analytics.fuse_controller.keys import ACT, ensure_key_pair
 
 
 def alertmanager(layout: Layout, webhook_url: str) -> Service:
-    """Return Alertmanager with the shipped configuration, and Slack and a pager if the environment names their keys.
+    """Return the service of Alertmanager with the shipped configuration.
+
+    If the environment sets the addresses of Slack or the key of a pager, Alertmanager notifies them too.
 
     Raises:
         StartError: the program is missing, its port is in use, or a destination is invalid.
@@ -35,7 +37,9 @@ def alertmanager(layout: Layout, webhook_url: str) -> Service:
 
 
 def prometheus(layout: Layout, *, ships: bool = False) -> Service:
-    """Return Prometheus, which scrapes our processes and evaluates the alerts about them; ``ships`` adds the shipper.
+    """Return the service of Prometheus, which scrapes our processes and evaluates the alerts about them.
+
+    If ``ships`` is true, Prometheus also scrapes the shipper.
 
     Raises:
         StartError: the program is missing or its port is in use.
@@ -64,12 +68,12 @@ def prometheus(layout: Layout, *, ships: bool = False) -> Service:
 
 
 def signing_keys(layout: Layout) -> dict[str, str]:
-    """Create the key pairs of this home folder that are missing; return the settings of the fuse controller."""
+    """Create the missing key pairs of this home folder, and return the settings of the fuse controller for them."""
     trusted = public_keys(layout)
     private = private_key_file(layout.home / "keys", ACT)
     return {"SPARKFUSE_SIGNING_KEY": str(private), "SPARKFUSE_PUBLIC_KEYS": trusted}
 
 
 def public_keys(layout: Layout) -> str:
-    """Return the entries of the public keys, which the hook in a driver needs."""
+    """Return the entries of all public keys; the hook in a driver verifies signatures with them."""
     return ensure_key_pairs((layout.home / "keys").absolute())

@@ -1,4 +1,4 @@
-"""One process of the stack: started in its own session, and stopped with everything that it started."""
+"""One process of the stack: it starts in a session of its own, and stops with all processes of that session."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 DIES_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
-"""From util-linux: the kernel stops the process if the supervisor is killed."""
+"""The command prefix (from util-linux) with which the kernel stops a process if the supervisor is killed."""
 
 START_SECONDS = 300.0
-"""A Flink job starts in ten seconds on an idle machine; on a busy one it may take twenty times as long.
+"""The time limit of a start: a Flink job takes ten seconds on an idle machine, and up to 20 times longer on a busy one.
 
-A process that exits during its start is noticed at once, without this wait.
+If a process exits during its start, this is noticed at once, without waiting for this time.
 """
 KILLED_SECONDS = 10.0
-"""A killed process that still exists after this time hangs in the kernel."""
+"""If a killed process still exists after this time, it hangs in the kernel."""
 
 
 def always_ready() -> bool:
-    """Return True: the process is ready as soon as it runs."""
+    """Return True: the process is regarded as ready as soon as it runs."""
     return True
 
 
 @dataclasses.dataclass(frozen=True)
 class Service:
-    """A program to run, and how to check that it works.
+    """A program to run, and the check that it works.
 
     Attributes:
-        name: short name, also of its log file.
+        name: short name, used also for the log file.
         command: argument vector.
-        environment: variables in addition to ours.
-        ready: returns within about a second whether the service works.
-        ready_seconds: how long the start may take.
-        restart: whether to restart it when it exits.
-        stop_seconds: how long it may take to exit after SIGTERM.
-        whole_session: whether its child processes may also run for `stop_seconds` after it exited; Spark's JVM sends
-            its last facts after its Python process exited.
+        environment: environment variables in addition to ours.
+        ready: function that returns within about a second whether the service works.
+        ready_seconds: time limit of the start.
+        restart: whether to restart the service when it exits.
+        stop_seconds: time limit of the exit after SIGTERM.
+        whole_session: whether child processes may also run for `stop_seconds` after the process exited. This is needed
+            for Spark's JVM, which sends its last facts after its Python process exited.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Service:
 
 
 class Process:
-    """A running service."""
+    """A running process of a service."""
 
     def __init__(self, service: Service, log_file: Path) -> None:
         self.service = service
@@ -74,20 +74,20 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Process id; also the id of its session and process group."""
+        """The process id, which is also the id of the session and the process group."""
         return self._popen.pid
 
     def exit_code(self) -> int | None:
-        """Return the exit code, or None while it runs."""
+        """Return the exit code, or None while the process runs."""
         return self._popen.poll()
 
     def terminate(self) -> None:
-        """Send SIGTERM to the process itself, so that it can stop its own children in order."""
+        """Send SIGTERM to the process only, so that the process can stop its children in order."""
         if self.exit_code() is None:
             self._popen.terminate()
 
     def stop(self) -> None:
-        """Stop the process and every process of its session; return when they are gone."""
+        """Stop the process and all other processes of its session; return when none of them is left."""
         self.terminate()
         until = time.monotonic() + self.service.stop_seconds
         with contextlib.suppress(subprocess.TimeoutExpired):  # the whole session is killed below
@@ -98,10 +98,10 @@ class Process:
         self._popen.wait()
 
     def _kill_session(self) -> None:
-        """Kill all processes of the session and return when none is left.
+        """Kill all processes of the session, and return when none is left.
 
-        Killing the process group is not enough, because Python workers of Spark have groups of their own. One pass is
-        not enough either, because a process may start another one between our listing and its end.
+        Killing the process group is not enough, because Python workers of Spark have process groups of their own.
+        Listing the session once is not enough either, because a process may start another one after the listing.
         """
         until = time.monotonic() + KILLED_SECONDS
         while (left := _session(self.pid)) and time.monotonic() < until:
@@ -111,7 +111,7 @@ class Process:
             time.sleep(0.01)
 
     def last_lines(self, count: int = 12) -> str:
-        """Return the last lines of its log, for a message."""
+        """Return the last lines of the process's log, for a message."""
         if not self.log_file.exists():
             return ""
         return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-count:])

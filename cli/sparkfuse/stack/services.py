@@ -16,14 +16,14 @@ from sparkfuse.stack.process import Service
 def http_answers(url: str) -> bool:
     """Return whether an HTTP server answers this URL with a success status."""
     try:
-        with urllib.request.urlopen(url, timeout=1) as reply:  # noqa: S310 - our own addresses, always http
+        with urllib.request.urlopen(url, timeout=1) as reply:  # noqa: S310 - the addresses are our own and always http
             return bool(200 <= reply.status < 300)
     except (OSError, urllib.error.URLError):
         return False
 
 
 def metric_value(port: int, name: str) -> float | None:
-    """Return the value of a metric without labels from the metrics port of a process, or None."""
+    """Return the value of a metric without labels from a process's metrics port; None if it cannot be read."""
     try:
         with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/metrics", timeout=1) as reply:
             text = reply.read().decode()
@@ -36,7 +36,7 @@ def metric_value(port: int, name: str) -> float | None:
 
 
 def python_module(module: str, *arguments: str) -> list[str]:
-    """Return the command of one of our modules, run by this Python interpreter."""
+    """Return the command that runs one of our modules with this Python interpreter."""
     return [sys.executable, "-m", module, *arguments]
 
 
@@ -54,7 +54,7 @@ def store(layout: Layout) -> Service:
 
 
 def component(name: str, command: Sequence[str], metrics_port: int, layout: Layout, more: Mapping[str, str]) -> Service:
-    """Return the service of one of our processes; it is ready when its metrics port answers."""
+    """Return the service of one of our processes; the service is ready when its metrics port answers."""
     require_free(metrics_port, f"{name}'s metrics")
     environment = {**layout.environment(), **more, "SPARKFUSE_METRICS_PORT": str(metrics_port)}
     metrics = f"http://{LOOPBACK}:{metrics_port}/metrics"
@@ -66,7 +66,7 @@ def component(name: str, command: Sequence[str], metrics_port: int, layout: Layo
 
 
 def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
-    """Return windows, detect, loader, sender and fuse controller."""
+    """Return the services of windows, detect, loader, sender and fuse controller."""
     ports = layout.ports
     return [
         component("windows", python_module("sparkfuse_stream_jobs.windows"), ports.windows_metrics, layout, more),
@@ -84,7 +84,7 @@ def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
 
 
 def shipper(layout: Layout, folders: Sequence[str], more: Mapping[str, str]) -> Service:
-    """Return the shipper that follows these folders of event logs."""
+    """Return the service of the shipper that follows these folders of event logs."""
     command = python_module("sparkfuse.main", "ship", *folders, "--home", str(layout.home))
     return component("ship", command, layout.ports.ship_metrics, layout, more)
 

@@ -1,4 +1,4 @@
-"""The whole embedded stack, from the broker to the pager."""
+"""The whole embedded stack, from the broker to the notifications."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def running(
     more: Mapping[str, str] | None = None,
     ships: Sequence[str] = (),
 ) -> Iterator[Supervisor]:
-    """Start everything, yield the supervisor, and stop everything when the block ends.
+    """Start all services, yield the supervisor, and stop all services when the block ends.
 
     Args:
         layout: files and ports.
         report: called for every start, restart and exit.
-        webhook_url: where Alertmanager posts notifications.
+        webhook_url: address to which Alertmanager posts notifications.
         more: additional environment variables of our processes.
         ships: folders of event logs that a shipper follows.
 
     Raises:
-        StartError: a part cannot start; the parts that had started are stopped.
+        StartError: a service cannot start; the services that had started are stopped.
     """
     with only_one(layout.home):
         shutil.rmtree(layout.requests, ignore_errors=True)
@@ -76,8 +76,8 @@ def _start(
     supervisor.start(*first)
     ensure_topics(settings)
     supervisor.start(*last)
-    if ships:  # after the others, because they receive its facts
+    if ships:  # the shipper starts after the services that receive its facts
         supervisor.start(services.shipper(layout, ships, more))
     supervisor.start(
         outputs.prometheus(layout, ships=bool(ships))
-    )  # last, so that it does not alert about processes that are starting
+    )  # Prometheus starts last, so that it does not alert about processes that are starting

@@ -1,4 +1,4 @@
-"""Starts services in order, restarts those that exit, and stops all in reverse order."""
+"""Starts services in order, restarts services that exit, and stops all services in reverse order."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sparkfuse.stack.process import Process, Service
 
 POLL_SECONDS = 0.1
 RESTART_WAIT_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
-"""Back-off between restarts of one service; the last one repeats."""
+"""Waits before the restarts of one service; all further restarts use the last wait."""
 STEADY_SECONDS = 60.0
-"""A service that ran this long has recovered, so its back-off is reset."""
+"""If a service has run for this time, it has recovered, and its next restart uses the first wait again."""
 
 Report = Callable[[str, str], None]
-"""Called with the name of a service and an event."""
+"""A function that is called with the name of a service and an event."""
 
 
 def _silent(_name: str, _event: str) -> None:
@@ -24,13 +24,13 @@ def _silent(_name: str, _event: str) -> None:
 
 
 class Supervisor:
-    """Starts, restarts and stops the processes.
+    """Starts, restarts and stops the processes of the services.
 
     Args:
         logs: folder of the log files.
         report: called for every start, restart and exit.
-        requests: folder in which a file with the name of a service requests its restart; the file is deleted when the
-            service is ready.
+        requests: folder of requests. A file named after a service requests its restart; when the service is ready, the
+            file is deleted.
     """
 
     def __init__(self, logs: Path, report: Report = _silent, requests: Path | None = None) -> None:
@@ -45,19 +45,19 @@ class Supervisor:
 
     @property
     def processes(self) -> dict[str, Process]:
-        """Running processes by service name, in order of their start."""
+        """The running processes by service name, in the order of their start."""
         return dict(self._processes)
 
     @property
     def restarts(self) -> dict[str, int]:
-        """Number of restarts of each service."""
+        """The number of restarts by service name."""
         return dict(self._restarts)
 
     def start(self, *services: Service) -> None:
-        """Start the services together and wait until each is ready.
+        """Start the services together, and wait until each of them is ready.
 
         Raises:
-            StartError: a service exited or was not ready in time; the message contains the end of its log.
+            StartError: a service exited or was not ready in time; the message contains the end of the service's log.
         """
         for service in services:
             self._spawn(service)
@@ -86,7 +86,7 @@ class Supervisor:
         return False
 
     def poll(self) -> None:
-        """Check every process once and restart those that exited or were requested; call it often."""
+        """Check every process once; restart those that exited or whose restart was requested. Call it often."""
         self._check_restarted()
         self._restart_requested()
         now = time.monotonic()
@@ -102,12 +102,12 @@ class Supervisor:
     def _restart(self, name: str) -> None:
         process = self._processes[name]
         self._restart_at.pop(name, None)
-        process.stop()  # also stops children of a dead process
+        process.stop()  # also stops the children of a process that exited
         self._spawn(process.service)
         self._restarted.add(name)
 
     def _check_restarted(self) -> None:
-        """Restart a service that hangs during its start, for example because the disk is full."""
+        """Restart a service that hangs while it is restarting, for example because the disk is full."""
         for name in sorted(self._restarted):
             process = self._processes[name]
             if process.service.ready():
@@ -140,9 +140,9 @@ class Supervisor:
         self._report(name, f"exited with {code}, restart in {wait:.1f} s")
 
     def stop(self) -> None:
-        """Stop everything in reverse order of the start; all but the broker get SIGTERM at once."""
+        """Stop all processes in reverse order of their start; all except the broker get SIGTERM at once."""
         for process in self._processes.values():
-            if process.service.name != "kafka":  # the broker stops last, so that the others can send what they have
+            if process.service.name != "kafka":  # the broker stops last, so that the others can send their records
                 process.terminate()
         for name in reversed(list(self._processes)):
             self._processes.pop(name).stop()

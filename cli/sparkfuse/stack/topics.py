@@ -1,4 +1,4 @@
-"""Creates the topics with their settings, and checks those that exist."""
+"""Creates the missing topics with their settings, and checks the existing ones."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from sparkfuse_contracts.topics import Topic, topic_name, topics
 TIMEOUT_SECONDS = 10.0
 CREATE_SECONDS = 60.0
 METADATA_SECONDS = 60.0
-"""How long a broker may take until its metadata contain a new topic: moments, unless it is very busy."""
+"""The time limit until a broker's metadata contain a new topic; only a very busy broker needs more than a moment."""
 POLL_SECONDS = 0.05
 BROKERS_DEFAULT = -1
-"""The replication factor that is configured on the broker."""
+"""The value that selects the replication factor in the broker's configuration."""
 DENIED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED}
 _log = logging.getLogger("sparkfuse.topics")
 
 
 def broker_answers(bootstrap: str) -> bool:
-    """Return whether a broker without security returns its metadata: the embedded one."""
+    """Return whether the broker returns its metadata; use this only for the embedded broker, which has no security."""
     host, _, port = bootstrap.split(",", maxsplit=1)[0].rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=1):
-            pass  # the client would wait for its whole timeout if the port refuses connections
+            pass  # If the port refuses connections, the client would wait for its whole timeout.
         AdminClient({"bootstrap.servers": bootstrap, "log_level": 0}).list_topics(timeout=2)
     except (OSError, KafkaException):
         return False
@@ -43,9 +43,9 @@ def broker_answers(bootstrap: str) -> bool:
 def ensure_topics(settings: Settings) -> list[str]:
     """Create the missing topics and check the settings of the existing ones.
 
-    A created topic is usable when this returns: it is in the metadata, and each partition has a leader. A principal
-    that may only describe topics can use this too: nothing is created if all exist, and a warning says if their
-    settings cannot be read.
+    A created topic is usable when this function returns: the metadata contain the topic, and each of its partitions has
+    a leader. A principal that may only describe topics can call this function too: if all topics exist, it creates
+    nothing. If the settings of topics cannot be read, it logs a warning.
 
     Returns:
         Full names of the created topics.
@@ -71,13 +71,13 @@ def ensure_topics(settings: Settings) -> list[str]:
 
 
 def _may_check(description: Any) -> bool:
-    """Return whether the principal may read the settings; a broker that does not return operations decides later."""
+    """Return whether the principal may read the topic's settings; True if the broker does not return operations."""
     names = {operation.name for operation in description.authorized_operations or ()}
     return not names or "DESCRIBE_CONFIGS" in names
 
 
 def _create(admin: AdminClient, settings: Settings, wanted: Mapping[str, Topic]) -> list[str]:
-    """Create topics, and return those that another process has not created meanwhile."""
+    """Create topics, and return the names of those that no other process created in the meantime."""
     if not wanted:
         return []
     made = admin.create_topics(
@@ -112,7 +112,7 @@ def _outcome(future: Future[None]) -> KafkaError | None:
 
 
 def _wait_for_metadata(admin: AdminClient, names: Sequence[str]) -> None:
-    """Wait until the metadata contain the topics; a broker confirms a topic before its metadata contain it."""
+    """Wait until the metadata contain the topics, because a broker confirms a topic before its metadata contain it."""
     until = time.monotonic() + METADATA_SECONDS
     while left := [name for name in names if not _has_leaders(admin, name)]:
         if time.monotonic() > until:

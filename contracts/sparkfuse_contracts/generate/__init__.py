@@ -1,1 +1,1 @@
-"""Generates types, table definitions and documents from the messages. Run it as a module."""
+"""Generates types, table definitions and documents from the messages; run this package as a module."""

@@ -40,9 +40,10 @@ BUILT: Mapping[str, str] = {"java": "build/contracts/java", "proto2": "build/con
 
 
 def generate(contracts: Path, output: Path, codegen_python: Path, java_protoc: Path) -> None:
-    """Write the files that are checked in below ``output``, in one folder for each key of CHECKED_IN.
+    """Write the files that are checked in to ``output``, in one folder for each key of CHECKED_IN.
 
-    ``contracts`` holds ``messages/``, which are sent over Kafka, and ``documents/``, which are only written to files.
+    The folder ``contracts`` contains ``messages/``, which are sent over Kafka, and ``documents/``, which are only
+    written to files.
     """
     messages, generated = contracts / "messages", output / "generated"
     for folder in (generated, output / "documents"):
@@ -54,7 +55,7 @@ def generate(contracts: Path, output: Path, codegen_python: Path, java_protoc: P
 
 
 def generate_java(contracts: Path, output: Path, java_protoc: Path) -> None:
-    """Write the Java sources below ``output``, in one folder for each key of BUILT."""
+    """Write the Java sources to ``output``, in one folder for each key of BUILT."""
     messages = contracts / "messages"
     protoc.write_proto2(messages, output / "proto2")
     protoc.write_java(java_protoc, output / "proto2", output / "java")
@@ -124,14 +125,14 @@ def _install(output: Path, folders: Mapping[str, str]) -> None:
         for name in old.keys() - new.keys():
             (ROOT / folder / name).unlink()
         for name, content in new.items():
-            if old.get(name) != content:  # an unchanged file keeps its time, so that builds on it stay fresh
+            if old.get(name) != content:  # an unchanged file keeps its time, so that builds do not repeat
                 target = ROOT / folder / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Generate or compare.
+    """Generate the files, or with ``--check`` compare them.
 
     Returns:
         0 for success, 1 for a difference, 2 for an invalid message, 3 for a missing compiler.

@@ -1,4 +1,4 @@
-"""The tables of the store: one wide table for each topic, as data and as ClickHouse DDL."""
+"""The tables of the store, as data and as ClickHouse DDL: one table with many columns for each topic."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ KAFKA_COLUMNS = ("kafka_partition", "kafka_offset")
 
 @dataclass(frozen=True)
 class Shape:
-    """How a message is stored: ``key`` is the sorting key, ``days`` the time to live.
+    """How the store keeps a message: ``key`` is the sorting key, ``days`` the time to live.
 
-    A row replaces another with the same key; with a ``version`` the one with the larger version remains. ``more`` are
-    further expressions of the sorting key, for fields that are absent in some kinds of records.
+    A new row replaces the row with the same key. If there is a ``version``, the row with the larger version remains.
+    ``more`` lists further expressions of the sorting key, for fields that are absent in some kinds of records.
     """
 
     message: str
@@ -34,15 +34,16 @@ class Shape:
 
     @property
     def certain(self) -> tuple[str, ...]:
-        """Columns that cannot be NULL, because they sort or version the table."""
+        """The columns that cannot be NULL, because they are the sorting key or the version of the table."""
         return (*self.key, self.version) if self.version else self.key
 
 
-# The key identifies a record, so that a record that was stored twice is merged into one row.
+# The key identifies a record, so that two rows of the same record are merged into one.
 SHAPES: Mapping[str, Shape] = {
     "facts": Shape("Fact", ("app_id", "app_start_ms", "event_id"), None, 30),
     "live": Shape("LiveRow", ("app_id", "app_start_ms", "app_attempt", "row_seq"), None, 90),
-    # One row for the application and one for each stage attempt; a run that is sent again replaces itself.
+    # One row for the application and one for each stage attempt. If a run is sent again, its rows replace the earlier
+    # ones.
     "history": Shape(
         "HistoryRow",
         ("app_id", "app_start_ms", "app_attempt", "row"),
@@ -50,7 +51,7 @@ SHAPES: Mapping[str, Shape] = {
         400,
         ("ifNull(stage_stage_id, -1)", "ifNull(stage_stage_attempt, -1)", "ifNull(query_query_id, -1)"),
     ),
-    # One row for each query and each stage; the latest name replaces the earlier one.
+    # One row for each query and each stage; a later name replaces an earlier name.
     "names": Shape(
         "DisplayName",
         ("app_id", "app_start_ms", "app_attempt", "kind"),
@@ -64,7 +65,7 @@ SHAPES: Mapping[str, Shape] = {
         ("job_key", "stage_fingerprint"),
         "updated_ms",
         None,
-        # An absent cluster or tenant means default, as in the detect job.
+        # If cluster or tenant is absent, its value is default, as in the detect job.
         ("ifNull(cluster, 'default')", "ifNull(tenant, 'default')"),
     ),
     "audit": Shape("AuditRecord", ("sequence", "epoch"), None, 400),
@@ -75,7 +76,10 @@ SHAPES: Mapping[str, Shape] = {
 
 @dataclass(frozen=True)
 class TableColumn:
-    """One column of a table; ``path`` are the fields from the message to the value, or empty if the store fills it."""
+    """One column of a table.
+
+    ``path`` lists the fields that lead from the message to the value; it is empty if the store fills the column.
+    """
 
     name: str
     type: str
@@ -85,7 +89,7 @@ class TableColumn:
 
 
 def columns(table: str, schema: Schema) -> tuple[TableColumn, ...]:
-    """Return the columns of a table: the envelope, members of a oneof as ``<kind>_<field>``, and the Kafka offset."""
+    """Return the columns of a table: the envelope, the fields of a oneof as ``<kind>_<field>``, the Kafka offset."""
     shape = SHAPES[table]
     return (*_message_columns(shape, schema), *_own_columns(shape, schema))
 
@@ -99,7 +103,7 @@ def _message_columns(shape: Shape, schema: Schema) -> Iterator[TableColumn]:
                     name, _nullable(inner, schema), (field.name, inner.name), inner.description, inner.unit
                 )
             continue
-        # The origin in a dead letter must not hide the offset of the dead letter itself.
+        # A dead letter has two offsets: its own, and that of its origin. The prefix keeps their columns apart.
         name = f"origin_{field.name}" if field.name in KAFKA_COLUMNS else field.name
         column_type = _plain(field, schema) if name in shape.certain else _nullable(field, schema)
         yield TableColumn(name, column_type, (field.name,), field.description, field.unit)
@@ -131,7 +135,7 @@ def _nullable(field: Field, schema: Schema) -> str:
 
 
 def create_table(table: str, schema: Schema) -> str:
-    """Return the statement CREATE TABLE IF NOT EXISTS of one table."""
+    """Return the statement CREATE TABLE IF NOT EXISTS for one table."""
     shape = SHAPES[table]
     listed = ",\n  ".join(f"`{column.name}` {column.type}" for column in columns(table, schema))
     engine = f"ReplacingMergeTree({shape.version or ''})"

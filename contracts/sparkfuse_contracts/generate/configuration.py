@@ -1,4 +1,4 @@
-"""The allow-list of Spark settings as a Java class and a Python module."""
+"""Writes the allow-list of Spark settings as a Java class and a Python module."""
 
 from __future__ import annotations
 

@@ -27,18 +27,18 @@ _ARRIVAL = (
 
 
 def column_type(field: Field, schema: Schema) -> str:
-    """Return the SQL type of a field; a message is a nested ROW."""
+    """Return the SQL type of a field; the type of a message field is a nested ROW."""
     single = row_type(schema[field.type], schema) if field.is_message else _SCALARS[field.type]
     return f"ARRAY<{single}>" if field.repeated else single
 
 
 def row_type(message: Message, schema: Schema) -> str:
-    """Return the ROW type of a message, with all names in backticks because some are reserved words."""
+    """Return the ROW type of a message; all names are in backticks, because some are reserved words."""
     return f"ROW<{', '.join(f'`{field.name}` {column_type(field, schema)}' for field in message.fields)}>"
 
 
 def table(topic: Topic, schema: Schema) -> str:
-    """Return the CREATE TABLE of a topic, with the placeholders {bootstrap} and {prefix}."""
+    """Return the CREATE TABLE statement of a topic, with the placeholders {bootstrap} and {prefix}."""
     columns = [f"`{field.name}` {column_type(field, schema)}" for field in schema[topic.message].fields]
     if topic.encoding == "protobuf":
         columns += _ARRIVAL
@@ -66,7 +66,7 @@ def _watermark(topic: Topic) -> Mapping[str, str]:
 
 def _key(topic: Topic, schema: Schema) -> Mapping[str, str]:
     fields = {field.name for field in schema[topic.message].fields}
-    # Flink never writes facts, and the key of a signal is in its signed payload
+    # Flink never writes facts. The key of a signal is inside its signed payload.
     if not topic.key or topic.name == "facts" or not set(topic.key) <= fields:
         return {}
     key_format = "raw" if len(topic.key) == 1 else "json"

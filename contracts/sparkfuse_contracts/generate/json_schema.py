@@ -1,4 +1,4 @@
-"""The JSON Schema of a document, with which programs in any language can validate it."""
+"""Writes the JSON Schema of each document; programs in any language can validate documents with it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _document(message: Message, schema: Schema) -> Mapping[str, Any]:
 
 
 def _used(message: Message, schema: Schema) -> list[str]:
-    """Return the messages that the document contains, in their order."""
+    """Return the messages that the document contains, in the order of the schema."""
     found: set[str] = set()
     waiting = [message.name]
     while waiting:
@@ -45,7 +45,7 @@ def _used(message: Message, schema: Schema) -> list[str]:
 
 
 def _object(message: Message, schema: Schema) -> Mapping[str, Any]:
-    """Return the schema of a message: all keys are required, and additional keys are allowed for newer writers."""
+    """Return the schema of a message; all keys are required, and keys of newer writers are allowed."""
     return {
         "type": "object",
         "description": message.description,

@@ -1,4 +1,4 @@
-"""Patterns of contracts/shared that Java and Python understand alike, put together from named parts."""
+"""Composes the regular expressions of contracts/shared from named parts; Java and Python interpret them alike."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from sparkfuse_contracts.schema import SchemaError
 
 PARTS = "parts"
 PATTERN = "pattern"
-# A quantifier such as {0,40} begins with a digit.
+# A part begins with a letter, so a quantifier such as {0,40} is not a part.
 _PART = re.compile(r"\{([a-z_]+)\}")
 _CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
-# Java and Python differ on word boundaries beside letters with accents and on anchors.
+# The syntax that Java and Python interpret differently: anchors, and word boundaries beside letters with accents.
 _DIFFERENT = re.compile(r"(?<!\\)(?:\\\\)*(\\[bBzZAGhHRQEp]|\^|\$)")
 
 
 def composed(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the content of a file with its parts replaced in all patterns, and without the key ``parts``.
+    """Return the content of a file with the named parts inserted in all patterns, and without the key ``parts``.
 
-    Raises SchemaError for an unknown part and for a pattern that Java and Python do not understand alike.
+    Raises SchemaError for an unknown part, and for a pattern that Java and Python interpret differently.
     """
     parts = {name: _text(part) for name, part in content.get(PARTS, {}).items()}
     return {key: _patterns(value, parts) for key, value in content.items() if key != PARTS}

@@ -1,4 +1,4 @@
-"""Runs the Protobuf compilers: for Python a version that PyFlink supports, for Java the version that Flink contains."""
+"""Runs the Protobuf compilers: a version that PyFlink supports for Python, and the version inside Flink for Java."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NUMBERS = re.compile(r"^(\s*repeated (?:int32|int64|double|bool) \w+ = \d+);", 
 
 
 class CompilerMissingError(RuntimeError):
-    """A compiler is missing or failed; the text contains the remedy."""
+    """A compiler is missing or failed; the message contains the correction."""
 
 
 def fetch_java_protoc(folder: Path) -> Path:
-    """Return the Java compiler in ``folder``; Maven downloads it if it is missing."""
+    """Return the path of the Java compiler in ``folder``; Maven downloads the compiler if it is missing."""
     machine = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch_64", "arm64": "aarch_64"}[
         platform.machine().lower()
     ]
@@ -59,7 +59,7 @@ def describe_documents(python: Path, documents: Path, output: Path) -> FileDescr
 
 
 def write_python(python: Path, folders: Sequence[Path], output: Path) -> None:
-    """Write the Python types and their stubs; they import each other from the package."""
+    """Write the Python types and their stubs; the generated modules import each other from the package."""
     output.mkdir(parents=True, exist_ok=True)
     for folder in folders:
         _run([*_python_protoc(python), f"-I{folder}", f"--python_out={output}", f"--pyi_out={output}",
@@ -70,7 +70,10 @@ def write_python(python: Path, folders: Sequence[Path], output: Path) -> None:
 
 
 def write_proto2(messages: Path, output: Path) -> None:
-    """Write the messages as proto2, which is equal on the wire; Flink then reads an absent scalar as NULL, not 0."""
+    """Write the messages as proto2, so that Flink reads an absent scalar as NULL and not as 0.
+
+    The encoded bytes of proto2 and proto3 are equal.
+    """
     output.mkdir(parents=True, exist_ok=True)
     for file in sorted(messages.glob("*.proto")):
         text = file.read_text().replace('syntax = "proto3";', 'syntax = "proto2";')

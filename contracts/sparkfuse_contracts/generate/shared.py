@@ -1,7 +1,8 @@
-"""The files of contracts/shared as constants of Python, Java and Rust, and as JSON with their cases.
+"""Writes the files of contracts/shared as constants of Python, Java and Rust, and their cases as JSON.
 
-Each file is a map. The key ``cases`` holds the cases that the tests of every language run; every other key is a
-constant: a whole number, a text, a list of texts, or a list of records, which are maps of texts with the same keys.
+Each file is a map. The key ``cases`` contains the cases that the tests of every language run. Every other key is a
+constant: a whole number, a text, a list of texts, or a list of records. A record is a map of texts; all records of a
+list have the same keys.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from sparkfuse_contracts.generate.patterns import composed
 from sparkfuse_contracts.schema import SchemaError
 
 CASES = "cases"
-# The kernel calls the Python scrubber, and it does not add up the time between jobs.
+# The kernel needs neither file: it calls the Python scrubber, and it does not sum the time between jobs.
 NOT_IN_RUST = frozenset({"between_jobs", "scrubbing"})
 Shared = Mapping[str, Mapping[str, Any]]
 
 
 def read_shared() -> Shared:
-    """Read all files of contracts/shared by their names without ``.yaml``.
+    """Return the content of all files of contracts/shared by file name without ``.yaml``.
 
-    Raises SchemaError for a value of another kind, and for an invalid pattern.
+    Raises SchemaError for a value of another type, and for an invalid pattern.
     """
     return {path.stem: _read(path) for path in sorted(asset("sparkfuse_contracts", "shared").glob("*.yaml"))}
 
@@ -54,7 +55,7 @@ def _constants(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def python_modules(shared: Shared) -> Mapping[str, str]:
-    """Return one module of constants for each file, by file name."""
+    """Return one Python module of constants for each file, by file name."""
     return {f"{name}.py": "\n".join(_python(name, content)) for name, content in shared.items()}
 
 
@@ -84,7 +85,7 @@ def _python_records(key: str, records: Sequence[Mapping[str, str]]) -> Iterator[
 
 
 def java_classes(shared: Shared) -> Mapping[str, str]:
-    """Return one class of constants for each file, by file name."""
+    """Return one Java class of constants for each file, by file name."""
     return {f"{_camel(name)}.java": "\n".join(_java(name, content)) for name, content in shared.items()}
 
 
@@ -132,7 +133,10 @@ def _java_records(key: str, records: Sequence[Mapping[str, str]]) -> Iterator[st
 
 
 def rust_module(shared: Shared) -> str:
-    """Return one Rust module with an inner module for each file that the kernel needs; cases exist in tests only."""
+    """Return one Rust module with an inner module for each file that the kernel needs.
+
+    The cases are compiled only for tests.
+    """
     lines = ["//! Generated from contracts/shared/*.yaml; do not edit.", "#![allow(dead_code)]", ""]
     for name, content in shared.items():
         if name in NOT_IN_RUST:
@@ -187,7 +191,7 @@ def _rust_value(value: Any, kind: str) -> str:
 
 
 def json_files(shared: Shared) -> Mapping[str, str]:
-    """Return each file that has cases as JSON, for the tests of Java."""
+    """Return the JSON of each file that has cases, for the tests of Java."""
     with_cases = {name: content for name, content in shared.items() if CASES in content}
     return {f"{name}.json": json.dumps(content, indent=1) + "\n" for name, content in with_cases.items()}
 

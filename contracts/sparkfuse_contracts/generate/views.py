@@ -1,4 +1,4 @@
-"""The columns of the views that rules can use, as plain data."""
+"""Writes the columns of the views that rules can use as plain data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def as_data(schema: Schema) -> Mapping[str, object]:
 
 
 def schema_view(field: Field, schema: Schema) -> str | None:
-    """Return the name of the view of a member of LiveRow, or None."""
+    """Return the name of the view that a field of LiveRow contains; None if the field contains no view."""
     return schema[field.type].view if field.kind_of else None
 
 
