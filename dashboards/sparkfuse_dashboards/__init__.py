@@ -1,1 +1,1 @@
-"""Grafana dashboards as code, and the HTML report."""
+"""The Grafana dashboards as Python code, and the HTML report."""

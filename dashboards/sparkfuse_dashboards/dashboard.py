@@ -25,7 +25,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of a dashboard; the first column of its query is the value, the second the label."""
+    """A variable of a dashboard; the first column of its query is the value, the second column the label."""
 
     name: str
     label: str

@@ -18,7 +18,7 @@ FOLDERS = ("dashboards/generated", "docs/rules")
 
 
 def generated() -> Mapping[str, str]:
-    """Return every generated file by its path in the repository."""
+    """Return the content of every generated file by its path in the repository."""
     catalog = load_catalog()
     made = {
         "dashboards/generated/running_job.json": to_json(running_job()),
@@ -39,7 +39,7 @@ def differences(made: Mapping[str, str], root: Path = ROOT) -> list[str]:
 
 
 def write(made: Mapping[str, str], root: Path = ROOT) -> None:
-    """Write changed files and remove superfluous ones; an unchanged file keeps its time."""
+    """Write the changed files below ``root`` and remove superfluous ones; an unchanged file keeps its time."""
     for name in differences(made, root):
         if name not in made:
             (root / name).unlink()
@@ -49,7 +49,7 @@ def write(made: Mapping[str, str], root: Path = ROOT) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Generate or compare; return 0, or 1 if a file differs."""
+    """Generate or compare the files; return 0, or 1 if a file differs."""
     parser = argparse.ArgumentParser(prog="python -m sparkfuse_dashboards.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 when something would change")
     if not parser.parse_args(arguments).check:

@@ -1,6 +1,6 @@
-"""Replaces macros and variables in a query as Grafana and its ClickHouse plugin do, for tests.
+"""Replaces macros and variables in a query for tests, in the same way as Grafana and its ClickHouse plugin.
 
-https://github.com/grafana/clickhouse-datasource describes the macros; Grafana's documentation of variables describes
+https://github.com/grafana/clickhouse-datasource describes the macros. Grafana's documentation of variables describes
 the global variables and the formats.
 """
 
@@ -28,7 +28,10 @@ class TimeRange:
 
 
 def expand(sql: str, time_range: TimeRange, variables: Mapping[str, str] | None = None) -> str:
-    """Return the query as the engine receives it. Raises MacroError for an unknown macro or variable."""
+    """Return the query that the engine receives: without macros and variables.
+
+    Raises MacroError for an unknown macro, variable or format.
+    """
     known = {"__from": str(time_range.from_ms), "__to": str(time_range.to_ms), **(variables or {})}
 
     def variable(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""A panel as data: its query, the columns of the result, and how each column is shown."""
+"""A panel as data: its query, the columns of the result, and the format of each column."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from sparkfuse_dashboards.query import DATASOURCE, ClickHouseQuery
 
 Kind = Literal["table", "timeseries", "stat"]
 Unit = Literal["text", "word", "ms", "bytes", "share", "times", "count", "time", "app_id", "runbook"]
-# Below this completeness no finding is critical and the fuse does not act.
+# If the completeness is lower, no finding is critical and the fuse does not act.
 COMPLETE = 0.99
 _UNITS: Mapping[Unit, str] = {
     "ms": "ms",
@@ -58,7 +58,7 @@ _LINKS: Mapping[Unit, Mapping[str, object]] = {
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the result; shares below ``share_floor`` are coloured."""
+    """One column of the result; a share below ``share_floor`` is shown in colour."""
 
     name: str
     unit: Unit = "text"
@@ -67,7 +67,10 @@ class Column:
 
 @dataclass(frozen=True)
 class PanelSpec:
-    """One panel. The columns have the order of the query; ``width`` is in columns of Grafana's grid of 24."""
+    """One panel; its columns have the same order as in the query.
+
+    ``width`` is in columns of Grafana's grid, which has 24 columns.
+    """
 
     title: str
     description: str
@@ -123,7 +126,7 @@ def _timeseries(spec: PanelSpec) -> timeseries.Panel:
 
 
 def _stat(spec: PanelSpec) -> stat.Panel:
-    # Show every field; by default Grafana shows only numbers.
+    # Show all fields, because Grafana by default shows only numbers.
     reduced = common.ReduceDataOptions().calcs(["lastNotNull"]).fields("/.*/").values(values=False)
     builder = stat.Panel().graph_mode(BigValueGraphMode.NONE).color_mode(BigValueColorMode.NONE).reduce_options(reduced)
     for column in spec.columns:

@@ -42,7 +42,7 @@ def push(url: str, token: str) -> list[str]:
         return [f"{url}{_update(api, content)}" for content in dashboards().values()]
     except GrafanaException as error:
         raise PushError(f"Grafana at {url} answered {error.status_code}: {error.message}") from error
-    except OSError as error:  # every network error of the client
+    except OSError as error:  # all network errors of the client are OSErrors
         raise PushError(f"Grafana at {url} cannot be reached: is it running, and is the address right?") from error
 
 

@@ -1,4 +1,4 @@
-"""A ClickHouse query in a panel. The foundation SDK has no such type, so this is the minimum that the plugin needs."""
+"""A ClickHouse query in a panel; Grafana's foundation SDK has no such type, so this is the minimum for the plugin."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FORMATS = {"timeseries": 0, "table": 1}
 
 
 class ClickHouseQuery(Dataquery, Builder["ClickHouseQuery"]):
-    """One query. With ``timeseries`` the first column is the time, and each value of the second column is a line."""
+    """One query; with ``timeseries``, the first column is the time, and each value of the second column is one line."""
 
     def __init__(self, sql: str, shape: Shape) -> None:
         self.sql = sql
@@ -30,7 +30,7 @@ class ClickHouseQuery(Dataquery, Builder["ClickHouseQuery"]):
         return self
 
     def to_json(self) -> dict[str, object]:
-        """Return the target in Grafana's format."""
+        """Return the query as a target of a panel in Grafana's JSON format."""
         return {
             "refId": "A",
             "datasource": DATASOURCE,

@@ -1,4 +1,4 @@
-"""The HTML report of one application: one file that opens without a network."""
+"""The HTML report of one application: a single file that needs no network."""
 
 from sparkfuse_dashboards.report.stages import worst_stages
 from sparkfuse_dashboards.report.write import write_report

@@ -1,7 +1,7 @@
-"""The charts as Vega specifications: data and shapes only, no address to load from and no text that is run.
+"""The charts as Vega specifications; they contain only data and shapes, no addresses to load and no text to run.
 
-Colours are names of the page's custom properties, so that light, dark and print are the style sheet's alone.
-Each chart has a description for those who do not see it; the tables beside it hold its numbers.
+Colours are names of the page's custom properties, so that only the style sheet distinguishes light, dark and print.
+Each chart has a description for readers who cannot see it. The tables beside the chart contain its numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sparkfuse_dashboards.report.timeline import Window
 
 Spec = dict[str, Any]
 
-# Named, not inherited: Vega measures labels on a canvas, which knows no page.
+# Fonts are named and not inherited, because Vega measures labels on a canvas, which has no access to the page's style.
 _FONT = "system-ui, sans-serif"
 _LANE_HEIGHT = 18
 _BAR_HEIGHT = 22
@@ -44,7 +44,10 @@ _SHARE = "format(datum.value, '~%')"
 
 
 def timeline(bars: Sequence[Mapping[str, Any]], labels: Sequence[str], shown: Window) -> Spec:
-    """Bars over time; the signals ``from`` and ``to`` are what is shown of it, in the unit of ``time_unit``."""
+    """Return the chart of bars over time.
+
+    The signals ``from`` and ``to`` are the start and end of the visible period, in the unit that ``time_unit`` returns.
+    """
     name, seconds = time_unit(shown)
     values = [{**bar, "from": bar["from"] / seconds, "to": bar["to"] / seconds} for bar in bars]
     start, end = "scale('x', datum.from)", "max(scale('x', datum.to), scale('x', datum.from) + 1.5)"
@@ -81,7 +84,7 @@ def timeline(bars: Sequence[Mapping[str, Any]], labels: Sequence[str], shown: Wi
 
 
 def alive(steps: Sequence[Mapping[str, float]], shown: Window) -> Spec:
-    """How many executors there were, over the same time as the bars."""
+    """Return the chart of the number of executors over the same period as the bars of the timeline."""
     name, seconds = time_unit(shown)
     values = [{"at": step["at"] / seconds, "count": step["count"]} for step in steps]
     return {
@@ -106,7 +109,10 @@ def alive(steps: Sequence[Mapping[str, float]], shown: Window) -> Spec:
 
 
 def histogram(bins: Sequence[Mapping[str, float]], title: str, *, of_bytes: bool) -> Spec:
-    """Counts of tasks in bins; heights are logarithmic from 1 on, so that one straggler among 10^5 tasks is seen."""
+    """Return the chart of the number of tasks in each bin.
+
+    The axis of the number is logarithmic from 1 on, so that one straggler among 10^5 tasks is visible.
+    """
     shown = size if of_bytes else span
     values = [
         {
@@ -141,7 +147,10 @@ def histogram(bins: Sequence[Mapping[str, float]], title: str, *, of_bytes: bool
 
 
 def points(tasks: Sequence[Mapping[str, Any]]) -> Spec:
-    """Tasks by bytes read and wall time: skewed data climbs to the right, slow hosts stand straight up."""
+    """Return the chart of tasks by bytes read and wall time.
+
+    Tasks with skewed data appear at the upper right, tasks on slow hosts at the top with average bytes.
+    """
     values = [{**task, "x": max(task["bytes"], 1), "y": max(task["ms"], 1)} for task in tasks]
     return {
         **_chart("Tasks by bytes read and wall time", 220),
@@ -168,7 +177,7 @@ def points(tasks: Sequence[Mapping[str, Any]]) -> Spec:
 
 
 def ranking(bars: Sequence[Mapping[str, Any]], title: str, *, of_bytes: bool) -> Spec:
-    """Stages by one number, the largest on top."""
+    """Return the chart of stages ordered by one number, the stage with the largest number on top."""
     return {
         **_chart(title, max(len(bars), 1) * _BAR_HEIGHT),
         "data": [{"name": "stages", "values": list(bars)}],
@@ -191,7 +200,7 @@ def ranking(bars: Sequence[Mapping[str, Any]], title: str, *, of_bytes: bool) ->
 
 
 def time_unit(shown: Window) -> tuple[str, float]:
-    """The unit that the time axis reads well in, and its seconds."""
+    """Return the unit in which the time axis is readable, and the number of seconds in one unit."""
     if shown.length_ms < 10 * 60_000:
         return "seconds", 1
     return ("minutes", 60) if shown.length_ms < 10 * 3_600_000 else ("hours", 3600)
@@ -203,7 +212,7 @@ def _chart(description: str, height: int) -> Spec:
         "width": 800,
         "height": height,
         "padding": 4,
-        # The page sets the width to that of the chart's box.
+        # The script of the page sets the width of the chart to the width of its box.
         "autosize": {"type": "fit-x", "contains": "padding"},
         "config": _CONFIG,
     }
@@ -223,7 +232,10 @@ def _colours(name: str, domain: Sequence[str], properties: Sequence[str]) -> dic
 
 
 def _counts_to_mark(bins: Sequence[Mapping[str, float]]) -> list[int]:
-    """0 and the powers of ten up to the highest count, or the count itself when it is small."""
+    """Return the counts with a mark on the axis: 0 and the powers of ten up to the highest count.
+
+    If the highest count is below 10, the marks are 0, 1 and the highest count.
+    """
     highest = int(max((each["count"] for each in bins), default=0))
     if highest < 10:
         return sorted({0, 1, highest})

@@ -1,4 +1,4 @@
-"""Distributions of the tasks of one stage over time and bytes: bins, a summary, and single points."""
+"""The distributions of the tasks of one stage by time and bytes: bins, a summary, and single points."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Numbers = NDArray[np.float64]
 
 
 def distribution(stage: Stage, tasks: pa.Table | None) -> dict[str, Any]:
-    """Return what the page shows of one stage.
+    """Return the distributions that the page shows for one stage.
 
     Args:
         stage: a stage of the analysis with its summaries.
-        tasks: its rows of the task table (`only`); without them there are no charts.
+        tasks: the stage's rows of the task table (see `only`); without them, there are no charts.
     """
     found: dict[str, Any] = {
         "label": label(stage),
@@ -59,7 +59,7 @@ def distribution(stage: Stage, tasks: pa.Table | None) -> dict[str, Any]:
 
 
 def only(tasks: pa.Table, of: Key) -> pa.Table:
-    """Return the rows of one stage attempt."""
+    """Return the rows of the task table that belong to one stage attempt."""
     import pyarrow.compute as pc
 
     wanted = pc.and_(pc.equal(tasks.column("stage_id"), of[0]), pc.equal(tasks.column("stage_attempt"), of[1]))
@@ -67,10 +67,11 @@ def only(tasks: pa.Table, of: Key) -> pa.Table:
 
 
 def bins(values: Numbers) -> list[dict[str, float]]:
-    """Counts of non-negative values in bins of equal ratio (eight a decade), from below the least to above the most.
+    """Return the number of non-negative values in each bin; the bins cover all values.
 
-    Zeros have a bin of their own, from 0 to 0. Equal ratios, because a straggler is ten or a thousand times the
-    median: on equal widths all other tasks would be one bar.
+    Zeros have a bin of their own, from 0 to 0. All other bins have the same ratio of upper to lower edge, eight bins
+    per factor of ten. The ratio is equal, because a straggler takes ten or a thousand times the median. With bins of
+    equal width, all other tasks would be in one bin.
     """
     found = [{"from": 0.0, "to": 0.0, "count": float((values <= 0).sum())}] if (values <= 0).any() else []
     positive = values[values > 0]
@@ -79,7 +80,8 @@ def bins(values: Numbers) -> list[dict[str, float]]:
     lowest = math.floor(math.log10(float(positive.min())) * _BINS_A_DECADE)
     highest = math.floor(math.log10(float(positive.max())) * _BINS_A_DECADE) + 1
     edges = 10.0 ** (np.arange(lowest, highest + 1) / _BINS_A_DECADE)
-    # The logarithm of an edge may round to either side of it.
+    # The rounded logarithm of an edge may be above the least or below the highest value, so the outer edges are
+    # corrected.
     edges[0], edges[-1] = min(edges[0], positive.min()), max(edges[-1], positive.max())
     counts, _ = np.histogram(positive, edges)
     return found + [
@@ -89,7 +91,11 @@ def bins(values: Numbers) -> list[dict[str, float]]:
 
 
 def chosen(durations: Numbers, bad: NDArray[np.bool_], most: int = MAX_POINTS) -> list[int]:
-    """Places of the tasks that are drawn one by one: a quarter failed ones, a quarter longest, then every k-th."""
+    """Return the indexes of the tasks that are drawn as points, at most ``most`` tasks.
+
+    At most a quarter of them are the first failed tasks, and a quarter are the longest tasks. The others are every k-th
+    task of the stage.
+    """
     if durations.size <= most:
         return list(range(durations.size))
     failed = np.flatnonzero(bad)[: most // 4]
@@ -126,7 +132,7 @@ def _succeeded(tasks: pa.Table) -> NDArray[np.bool_]:
 
 
 def _column(tasks: pa.Table, name: str) -> Numbers:
-    """A column as doubles, NaN where it is null."""
+    """Return a column as doubles; null becomes NaN."""
     import pyarrow as pa
 
     column = tasks.column(name).cast(pa.float64())
@@ -134,7 +140,7 @@ def _column(tasks: pa.Table, name: str) -> Numbers:
 
 
 def _summary(title: str, summary: Mapping[str, Any], shown: Any) -> tuple[str, Sequence[str]]:
-    """One row of the table beside the charts: what a chart shows, as text."""
+    """Return one row of the table beside the charts, which contains the values of a chart as text."""
     if not number(summary.get("n")):
         return title, ("0", *(["unknown"] * 5))
     return title, (count(summary["n"]), *(shown(summary.get(name)) for name in ("min", "median", "p95", "max", "sum")))

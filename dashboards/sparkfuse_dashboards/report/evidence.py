@@ -1,4 +1,4 @@
-"""Prepares the evidence for the page: what was read, what is missing, and the resulting limits."""
+"""Prepares the evidence for the page: what was read, what is missing, and which limits follow from that."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sparkfuse_dashboards.report.text import clean, count, number, size, whole
 
 
 def shown_evidence(analysis: Mapping[str, Any]) -> dict[str, Any]:
-    """Return facts about reading the log, sentences on its limits, and lists of files, lines and events."""
+    """Return facts about reading the log, sentences about its limits, and lists of files, lines and events."""
     evidence: Mapping[str, Any] = analysis.get("evidence") or {}
     lines = list(evidence.get("malformed_lines") or ())
     kinds = sorted((evidence.get("events_by_kind") or {}).items(), key=lambda each: -whole(each[1]))
@@ -80,7 +80,7 @@ def _limits_of_metrics(stages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _file(file: Mapping[str, Any] | str) -> tuple[str, str]:
-    """Return a file and details about reading it; a file given only by its name is missing."""
+    """Return the name of a file and details about reading it; a file that is given only by its name is missing."""
     if isinstance(file, str):
         return clean(file), "missing"
     details = [clean(file.get("codec")), f"{size(file.get('bytes'))}, {size(file.get('plain_bytes'))} unpacked"]
@@ -89,7 +89,7 @@ def _file(file: Mapping[str, Any] | str) -> tuple[str, str]:
 
 
 def _malformed(evidence: Mapping[str, Any]) -> int:
-    """Return the number of malformed lines; the list has only the first thousand."""
+    """Return the number of malformed lines; the evidence lists only the first thousand of them."""
     return max(whole(evidence.get("malformed")), len(evidence.get("malformed_lines") or ()))
 
 
@@ -98,6 +98,6 @@ def _undecidable(analysis: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _completeness(evidence: Mapping[str, Any]) -> str:
-    """Format the completeness, rounded down so that 100 % means complete."""
+    """Return the completeness as a percentage, rounded down, so that 100 % means that nothing is missing."""
     found = number(evidence.get("completeness"))
     return "unknown" if found is None else f"{int(found * 1000) / 10:g} %"

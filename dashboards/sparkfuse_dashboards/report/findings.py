@@ -1,4 +1,4 @@
-"""Prepares findings for the page, with their evidence and the steps of the runbook."""
+"""Prepares the findings for the page, with their evidence and the steps of their runbooks."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def shown_findings(findings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Findings for the page, the worst first, how many were left out, and (severity, how many) of those there are.
+    """Return the findings for the page, the number of omitted findings, and the number of findings by severity.
 
-    Symptoms follow the finding that caused them, as in the analysis.
+    The most severe causes come first. Symptoms follow the finding that caused them, as in the analysis.
     """
     ordered = [each for cause in sorted(_by_cause(findings), key=_worst) for each in cause]
     return {
@@ -32,7 +32,7 @@ def shown_findings(findings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def steps(runbook: str) -> list[list[tuple[bool, str]]]:
-    """Return the numbered steps of a runbook; each is a list of (is code, text)."""
+    """Return the numbered steps of a runbook; each step is a list of (whether it is code, text)."""
     found: list[str] = []
     for line in runbook.strip().splitlines():
         if _STEP.match(line) or not found:
@@ -47,7 +47,7 @@ def steps(runbook: str) -> list[list[tuple[bool, str]]]:
 
 
 def _without_introduction(step: str) -> str:
-    """Remove a last sentence that only introduces a statement, which the report does not contain."""
+    """Return a step without a last sentence that only introduces an SQL query, because the report has no queries."""
     return step.rpartition(". ")[0] + "." if step.endswith(":") and ". " in step else step
 
 

@@ -1,40 +1,40 @@
-"""Limits of what the page shows of a large run; the page states how much is omitted."""
+"""The largest numbers of items that the page shows for a large run; the page states how many items are omitted."""
 
 from __future__ import annotations
 
 MAX_FINDINGS = 100
-"""Findings that are shown in full."""
+"""The number of findings that are shown in full."""
 
 MAX_QUERIES = 50
-"""Queries, the most expensive first."""
+"""The number of queries that are shown, the most expensive first."""
 
 MAX_QUERY_STAGES = 30
-"""Stages listed for one query."""
+"""The number of stages that are listed for one query."""
 
 MAX_TABLE_STAGES = 300
-"""Rows of the stage table, the most expensive first."""
+"""The number of rows in the stage table, the most expensive stages first."""
 
 MAX_BARS = 600
-"""Bars of one kind in the timeline, the longest first; with more, SVG becomes slow on a laptop."""
+"""The number of bars of one kind in the timeline, the longest first; more bars would make SVG slow on a laptop."""
 
 MAX_LANES = 24
-"""Lines of one kind in the timeline; with more, lines are too thin to distinguish."""
+"""The number of lines of one kind in the timeline; more lines would be too thin to distinguish."""
 
 MAX_EXECUTOR_ROWS = 200
 MAX_JOB_ROWS = 200
-"""Rows of the tables below the timeline."""
+"""The number of rows in each table below the timeline."""
 
 MAX_WORST_STAGES = 8
-"""Stages whose distributions are drawn."""
+"""The number of stages whose distributions are drawn."""
 
 MAX_POINTS = 400
-"""Tasks of one stage drawn as points: failed and longest first, then each k-th."""
+"""The number of tasks of one stage that are drawn as points: failed and longest tasks first, then every k-th."""
 
 MAX_PRESSURE_STAGES = 15
-"""Stages in the charts of spill and garbage collection."""
+"""The number of stages in each chart of spill and garbage collection."""
 
 MAX_EVIDENCE_ROWS = 50
-"""Files, malformed lines and kinds of events that are listed."""
+"""The number of files, malformed lines and kinds of events that are listed."""
 
 MAX_TEXT = 300
-"""Characters of one text of the log; descriptions may contain whole queries."""
+"""The number of characters of one text from the log, because descriptions may contain whole queries."""

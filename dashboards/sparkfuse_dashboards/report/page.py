@@ -1,4 +1,4 @@
-"""Renders the page as one file with a content security policy that allows only its own scripts and style."""
+"""Renders the page as one file; its content security policy allows only the page's own scripts and style."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ def page(content: Mapping[str, Any], charts: Mapping[str, Any]) -> str:
         content: the values of the template; the template escapes all texts.
         charts: Vega specifications by the name of their place on the page.
 
-    The policy allows the scripts and the style of this page by their hashes and nothing else: no other address, no
-    code from text, no style or script attributes. Markup that escaping missed would not run either.
+    The content security policy allows the scripts and the style of this page by their hashes, and nothing else. So
+    other addresses, code from text, and style or script attributes are blocked. If escaping missed some markup in a
+    text, the browser would not run that markup either.
     """
     style, scripts = _text(asset("sparkfuse_dashboards", "report", "page.css")), _scripts()
     return _template().render(
@@ -66,10 +67,12 @@ def _scripts() -> tuple[str, ...]:
 
 
 def interpreter(module: str) -> str:
-    """Return Vega's expression interpreter as a script: it is published as a module, which a local page cannot import.
+    """Return Vega's expression interpreter as a script.
+
+    The interpreter is published as a module, which a page opened from a local file cannot import.
 
     Raises:
-        ValueError: the version of the file has other imports or exports than expected.
+        ValueError: this version of the interpreter has other imports or exports than expected.
     """
     body, source_map, _ = module.partition(_SOURCE_MAP)
     if module.count(_IMPORT) != 1 or module.count(_EXPORT) != 1 or not source_map:

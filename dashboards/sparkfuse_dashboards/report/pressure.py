@@ -1,4 +1,4 @@
-"""Memory pressure: stages that spilled to disk, and stages with much garbage collection."""
+"""Selects the stages with memory pressure: stages that spilled to disk, and stages with much garbage collection."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sparkfuse_dashboards.report.stages import Stage, gc_share, key, label, stag
 from sparkfuse_dashboards.report.text import number, share, size, span
 
 _LEAST_GC_MS = 100
-"""Below 0.1 s of garbage collection, its share is not meaningful."""
+"""Below this time of garbage collection in ms, its share of the run time is not meaningful."""
 
 
 def pressure(stages: Sequence[Stage]) -> dict[str, Any]:
-    """Return bars and table rows of the stages with the most spill and the largest share of garbage collection."""
+    """Return bars and table rows of the stages with the most spill or the largest share of garbage collection."""
     spilled = [each for each in stages if (number(each.get("disk_spilled_bytes")) or 0) > 0]
     spilled.sort(key=lambda each: (-(number(each.get("disk_spilled_bytes")) or 0), key(each)))
     collected = [each for each in stages if (number(each.get("gc_ms")) or 0) >= _LEAST_GC_MS and gc_share(each)]

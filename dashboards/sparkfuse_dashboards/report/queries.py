@@ -1,4 +1,4 @@
-"""Queries with their stages, for the section that follows the findings."""
+"""Prepares the queries with their stages for the page's section after the findings."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _query(query: Mapping[str, Any], stages: Sequence[Mapping[str, Any]], cost: 
 
 
 def _unless_call_site(query: Mapping[str, Any]) -> str:
-    """The user's description; Spark fills in a call site of its own code if there is none."""
+    """Return the user's description of the query; empty if it is a call site of Spark's own code."""
     description = clean(query.get("description"))
     _, found, place = description.partition(" at ")
     return "" if found and ":" in place else description

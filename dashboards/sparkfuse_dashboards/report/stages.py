@@ -14,9 +14,9 @@ _SEVERITIES = {"critical": 0, "warning": 1}
 
 
 def worst_stages(analysis: Mapping[str, Any], limit: int = MAX_WORST_STAGES) -> list[Key]:
-    """Return (stage_id, stage_attempt) of the stages whose tasks the report draws, at most ``limit``.
+    """Return (stage_id, stage_attempt) of the stages whose tasks the report draws, at most ``limit`` stages.
 
-    Stages with findings come first (critical, warning, info), then the most expensive ones.
+    Stages with findings come first, ordered by severity; the most expensive of the other stages follow.
     """
     stages = {key(stage): stage for stage in analysis.get("stages") or ()}
     findings = sorted(analysis.get("findings") or (), key=lambda each: _SEVERITIES.get(each.get("severity"), 2))
@@ -26,18 +26,21 @@ def worst_stages(analysis: Mapping[str, Any], limit: int = MAX_WORST_STAGES) -> 
 
 
 def key(of: Mapping[str, Any]) -> Key:
-    """Return stage id and attempt; an absent attempt counts as the first."""
+    """Return stage id and attempt; if the attempt is absent, 0 for the first attempt."""
     return whole(of.get("stage_id")), whole(of.get("stage_attempt"))
 
 
 def elapsed_ms(stage: Stage) -> float | None:
-    """Return the time from submission to completion in ms; None if one is absent or they are in the wrong order."""
+    """Return the time from submission to completion in ms; None if a time is absent or they are in the wrong order."""
     submitted, completed = number(stage.get("submitted_ms")), number(stage.get("completed_ms"))
     return completed - submitted if submitted is not None and completed is not None and completed >= submitted else None
 
 
 def cost_ms(stage: Stage) -> float:
-    """Return the time in ms that tasks of the stage occupied task slots: their wall time, or else their run time."""
+    """Return the time in ms for which tasks of the stage occupied task slots.
+
+    This is the larger of two sums: the tasks' wall times and the tasks' run times.
+    """
     wall = number((stage.get("wall_ms") or {}).get("sum"))
     return max(wall or 0, number(stage.get("run_ms")) or 0)
 
@@ -48,7 +51,7 @@ def by_costs(stages: Iterable[Stage]) -> list[Stage]:
 
 
 def work_bytes(stage: Stage) -> float:
-    """Return the bytes that the stage read: input and shuffle."""
+    """Return the bytes that the stage read: input plus shuffle."""
     return (number(stage.get("input_bytes")) or 0) + (number(stage.get("shuffle_read_bytes")) or 0)
 
 
@@ -63,7 +66,7 @@ def table(stages: Sequence[Stage], start_ms: float | None, limit: int = MAX_TABL
 
 
 def label(stage: Stage) -> str:
-    """Return the stage id, and its attempt unless it is the first."""
+    """Return the stage id; the attempt is added unless it is the first."""
     stage_id, attempt = key(stage)
     return f"stage {stage_id}" + (f", attempt {attempt}" if attempt else "")
 
@@ -102,6 +105,6 @@ def _row(stage: Stage, total_ms: float, start_ms: float | None) -> dict[str, Any
 
 
 def gc_share(stage: Stage) -> float | None:
-    """Return the share of the tasks' run time spent in garbage collection; None if no task reported it."""
+    """Return garbage collection's share of the tasks' run time; None if no task reported it."""
     collected, ran = number(stage.get("gc_ms")), number(stage.get("run_ms"))
     return None if collected is None or not ran else collected / ran

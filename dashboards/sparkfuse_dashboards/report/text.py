@@ -1,6 +1,6 @@
-"""Makes text and numbers of a log safe for a page: no markup, no script, limited length.
+"""Makes text and numbers from a log safe for a page: no markup, no script, limited length.
 
-The template (autoescape) and `script_json` escape; this module removes what escaping cannot fix.
+The template (with autoescape) and `script_json` escape markup; this module removes what escaping cannot make safe.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LARGEST = 2**63
 
 
 def clean(value: object, longest: int = MAX_TEXT) -> str:
-    """Return a text without control, formatting and surrogate characters, cut to ``longest`` with an ellipsis.
+    """Return a text without control, formatting and surrogate characters, truncated to ``longest`` with an ellipsis.
 
     Right-to-left marks and zero-width characters (Unicode category Cf) could make one name look like another.
     """
@@ -31,7 +31,7 @@ def clean(value: object, longest: int = MAX_TEXT) -> str:
 
 
 def clean_lines(value: object, longest: int = 5000) -> str:
-    """As `clean`, but line breaks are kept."""
+    """Return a text like `clean`, but with its line breaks."""
     return "\n".join(clean(line, longest) for line in str(value or "")[:longest].split("\n"))
 
 
@@ -45,37 +45,37 @@ def number(value: object) -> float | None:
 
 
 def whole(value: object) -> int:
-    """Return a count; anything that is not a number counts as 0."""
+    """Return a count; a value that is not a number becomes 0."""
     found = number(value)
     return 0 if found is None else int(found)
 
 
 def size(value: object) -> str:
-    """Format bytes."""
+    """Return a number of bytes with a unit."""
     found = number(value)
     return UNKNOWN if found is None else readable_bytes(found)
 
 
 def span(value: object) -> str:
-    """Format a duration in ms."""
+    """Return a duration, given in ms, with its units."""
     found = number(value)
     return UNKNOWN if found is None else readable_duration(found)
 
 
 def count(value: object) -> str:
-    """Format a count with thin spaces between thousands."""
+    """Return a count with thin spaces between thousands."""
     found = number(value)
     return UNKNOWN if found is None else f"{int(found):,}".replace(",", "\u202f")
 
 
 def share(part: object, of: object) -> str:
-    """Format a part of a whole as a percentage; unknown if the whole is absent or 0."""
+    """Return the part's percentage of the whole ``of``; unknown if the whole is absent or 0."""
     some, all_of_it = number(part), number(of)
     return UNKNOWN if some is None or not all_of_it else f"{100 * some / all_of_it:.1f} %"
 
 
 def moment(value: object) -> str:
-    """Format ms since the epoch in UTC, because a report can be read in another time zone."""
+    """Return a time, given in ms since the epoch, in UTC, because people may read a report in another time zone."""
     found = number(value)
     if found is None:
         return UNKNOWN
@@ -86,10 +86,10 @@ def moment(value: object) -> str:
 
 
 def script_json(document: Mapping[str, Any]) -> str:
-    """Return JSON that is safe inside a script element: it cannot end the element or start a comment.
+    """Return JSON that is safe inside a script element: the JSON can neither end the element nor start a comment.
 
     Raises:
-        ValueError: a number is not finite; `number` never returns one.
+        ValueError: a number is not finite; `number` never returns such a number.
     """
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":

@@ -1,4 +1,4 @@
-"""Builds the timeline: bars for executors, jobs and stages, packed into few lines."""
+"""Builds the timeline: bars for executors, jobs and stages, which share as few lines as possible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BAD = {"JobFailed", "failed", "FAILED"}
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar, in ms since the epoch; ``has_end`` is False if the log has no end of it."""
+    """One bar, with times in ms since the epoch; ``has_end`` is False if the log does not contain its end."""
 
     name: str
     tip: str
@@ -36,19 +36,19 @@ class Window:
 
     @property
     def length_ms(self) -> float:
-        """The length in ms; at least 1, so that a scale over it is valid."""
+        """The length in ms; at least 1, so that a time scale over the window is valid."""
         return max(self.end - self.start, 1)
 
     def holds(self, bar: Bar) -> bool:
-        """Whether a part of the bar is visible."""
+        """Whether a part of the bar is inside the window."""
         return bar.start <= self.end and bar.end >= self.start
 
 
 def window(analysis: Mapping[str, Any]) -> Window | None:
-    """Return the period of the application; without its start and end, that of its jobs, stages and executors.
+    """Return the period of the application; if its start or end is unknown, that of its jobs, stages and executors.
 
-    The application's own times take precedence, so that one event with a wrong clock does not shrink the rest of the
-    run to a point. None if nothing has a time.
+    The application's own times have precedence. Otherwise one event with a wrong clock could make the window so long
+    that the rest of the run is a point. The result is None if no time is known.
     """
     application = analysis.get("application") or {}
     times = [
@@ -71,7 +71,7 @@ def window(analysis: Mapping[str, Any]) -> Window | None:
 
 
 def rows(analysis: Mapping[str, Any], shown: Window) -> dict[str, Any]:
-    """Return bars with their line, the labels of the lines from top to bottom, and sentences on omitted bars."""
+    """Return bars with the number of their line, the labels of the lines, and sentences on omitted bars."""
     bars: list[dict[str, Any]] = []
     labels: list[str] = []
     left_out: list[str] = []
@@ -93,7 +93,7 @@ def rows(analysis: Mapping[str, Any], shown: Window) -> dict[str, Any]:
 
 
 def pack(bars: Iterable[Bar], most: int = MAX_LANES) -> list[list[Bar]]:
-    """Distribute bars to at most ``most`` lines without overlap; the rest is omitted."""
+    """Distribute the bars over at most ``most`` lines, so that bars do not overlap; omit bars that find no space."""
     lanes: list[list[Bar]] = []
     for bar in sorted(bars, key=lambda each: (each.start, each.end)):
         lane = next((each for each in lanes if each[-1].end <= bar.start), None)
@@ -105,7 +105,7 @@ def pack(bars: Iterable[Bar], most: int = MAX_LANES) -> list[list[Bar]]:
 
 
 def alive(executors: Sequence[Mapping[str, Any]], shown: Window) -> list[dict[str, float]]:
-    """Return the number of executors over time, as steps of seconds since the start of the window and count."""
+    """Return the steps of the number of executors over time; the time is in seconds since the start of the window."""
     changes: dict[float, int] = {}
     for bar in executor_bars({"executors": executors}, shown):
         changes[max(bar.start, shown.start)] = changes.get(max(bar.start, shown.start), 0) + 1
@@ -120,7 +120,7 @@ def alive(executors: Sequence[Mapping[str, Any]], shown: Window) -> list[dict[st
 
 
 def executor_bars(analysis: Mapping[str, Any], shown: Window) -> Iterator[Bar]:
-    """Yield executors by their lifetime; the driver of a local run is one."""
+    """Yield one bar for the lifetime of each executor; in a local run, the driver is the executor."""
     for each in analysis.get("executors") or ():
         name = f"executor {clean(each.get('executor_id'), 40)}"
         yield from _bar(
@@ -129,7 +129,7 @@ def executor_bars(analysis: Mapping[str, Any], shown: Window) -> Iterator[Bar]:
 
 
 def job_bars(analysis: Mapping[str, Any], shown: Window) -> Iterator[Bar]:
-    """Yield jobs by their time."""
+    """Yield one bar for each job."""
     for each in analysis.get("jobs") or ():
         name, more = f"job {clean(each.get('job_id'), 20)}", clean(each.get("description"), 80)
         yield from _bar(
@@ -138,7 +138,7 @@ def job_bars(analysis: Mapping[str, Any], shown: Window) -> Iterator[Bar]:
 
 
 def stage_bars(analysis: Mapping[str, Any], shown: Window) -> Iterator[Bar]:
-    """Yield stage attempts by their time."""
+    """Yield one bar for each stage attempt."""
     for each in analysis.get("stages") or ():
         more, status = clean(each.get("stage_name"), 80), _status(each.get("status"))
         yield from _bar(label(each), more, each.get("submitted_ms"), each.get("completed_ms"), status, shown)
@@ -159,7 +159,7 @@ def _status(word: object) -> str:
 
 
 def _drawn(bar: Bar, row: int, kind: str, shown: Window) -> dict[str, Any]:
-    """Convert a bar to seconds since the start of the window, limited to the window."""
+    """Return a bar as the chart needs it: in seconds since the start of the window, and limited to the window."""
     start, end = max(bar.start, shown.start), min(bar.end, shown.end)
     return {
         "row": row,
@@ -173,7 +173,7 @@ def _drawn(bar: Bar, row: int, kind: str, shown: Window) -> dict[str, Any]:
 
 
 def _thinned(steps: list[dict[str, float]]) -> list[dict[str, float]]:
-    """Reduce the number of points: the first, highest and last point of each section remain, so no peak is lost."""
+    """Reduce the number of steps; the first, highest and last step of each section remain, so that no peak is lost."""
     stretch = -(-len(steps) // MAX_BARS)
     if stretch <= 1:
         return steps

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def write_report(analysis: Mapping[str, Any], tasks: pa.Table | None, path: Path) -> None:
-    """Write the report as one HTML file that opens without a network.
+    """Write the report as one HTML file that needs no network.
 
     Args:
         analysis: the JSON object of `sparkfuse analyze --json`; absent values are shown as unknown.
-        tasks: rows of the kernel's task table, at least those of `worst_stages(analysis)`; without them there are no
-            distributions.
-        path: the file; an existing one is replaced.
+        tasks: rows of the kernel's task table, at least those of `worst_stages(analysis)`; without these rows, the
+            report has no distributions.
+        path: path of the file; an existing file is replaced.
 
     Raises:
         OSError: the file cannot be written.
@@ -72,7 +72,7 @@ def _application(analysis: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _expected(application: Mapping[str, Any]) -> str:
-    """Return the expected duration; empty without earlier runs."""
+    """Return the expected duration as text; empty if there are no earlier runs."""
     runs = number(application.get("baseline_runs"))
     return f"{span(application.get('expected_ms'))} from {runs:.0f} earlier runs" if runs else ""
 
@@ -129,7 +129,7 @@ def _charts(content: Mapping[str, Any]) -> dict[str, Any]:
             found[f"durations-{place}"] = charts.histogram(stage["durations"], "wall time", of_bytes=False)
         if any(each["to"] > 0 for each in stage["bytes"]):
             found[f"bytes-{place}"] = charts.histogram(stage["bytes"], "bytes read", of_bytes=True)
-        # If no task read anything, all points are on one line, and the first chart shows their times.
+        # If no task read anything, all points would be on one vertical line. Then the first chart shows the same times.
         if any(each["bytes"] > 0 for each in stage["points"]):
             found[f"points-{place}"] = charts.points(stage["points"])
     pressure_content = content["pressure"]
