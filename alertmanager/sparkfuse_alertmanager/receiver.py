@@ -82,7 +82,7 @@ class Receiver:
             return [delivery for delivery in self._deliveries if delivery.number > number]
 
     def fail_next(self, statuses: Iterable[int]) -> None:
-        """Answer the next posts with these HTTP statuses without recording the posts, to simulate a failing receiver."""
+        """Answer the next posts with these HTTP statuses without recording them, to simulate a failing receiver."""
         with self._lock:
             self._failures.extend(statuses)
 

@@ -47,9 +47,10 @@ class FoundTopic:
 def require_access(settings: Settings, role: str) -> Mapping[str, FoundTopic]:
     """Return the topics of the role by topic name without the prefix.
 
-    Raises KafkaUnavailableError in these cases: no broker answers, or the broker refuses the login. A topic does not
-    exist, or has a setting that breaks a guarantee. The principal may not do what contracts/kafka_acls.yaml lists for
-    the role.
+    Raises KafkaUnavailableError in these cases:
+    no broker answers, or the broker refuses the login;
+    a topic does not exist, or has a setting that breaks a guarantee;
+    the principal lacks a permission that contracts/kafka_acls.yaml lists for the role.
     """
     access, prefix = KafkaAccess(settings), settings.topic_prefix
     wanted = acls(roles()[role], prefix)

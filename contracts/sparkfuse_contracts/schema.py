@@ -81,8 +81,8 @@ def read_schema(descriptors: FileDescriptorSet, documents: bool = False) -> Sche
     """Return the messages by name; ``descriptors`` must contain source information.
 
     If ``documents`` is true, the messages are written to files and never sent, so they may contain maps of counts and
-    values. Raises SchemaError for a message without description, a field without description or known unit, a scalar
-    without presence, or a type that the contract does not use.
+    values. Raises SchemaError for a message without description, or a field without description or known unit. Raises
+    SchemaError also for a scalar without presence, or a type that the contract does not use.
     """
     messages = [message for file in descriptors.file for message in _read_file(file, documents)]
     return {message.name: message for message in messages}

@@ -55,11 +55,11 @@ class Condition:
 class FusePolicy:
     """The actions that the fuse may carry out for a rule, and their conditions.
 
-    ``actions`` are ordered from narrowest to widest. They are allowed if the stage has run for ``after_ms``, the
-    finding has at least ``severity``, and all ``needs`` are true for the counters of the hook. If the counters of a
-    running task are older than ``max_counter_age_ms``, the hook cannot verify the needs and does not act. If
-    ``approval`` is true, a person approves each act. If ``shared_driver`` is true, the fuse may cancel one query of a
-    driver that several users share.
+    ``actions`` are ordered from narrowest to widest. They are allowed under three conditions. The stage has run for
+    ``after_ms``, the finding has at least ``severity``, and all ``needs`` are true for the hook's counters. If the
+    counters of a running task are older than ``max_counter_age_ms``, the hook cannot verify the needs and does not act.
+    If ``approval`` is true, a person approves each act. If ``shared_driver`` is true, the fuse may cancel one query of
+    a driver that several users share.
     """
 
     actions: tuple[str, ...]

@@ -111,7 +111,7 @@ class Layout:
     def from_environment(cls, home: Path, ports: Ports, environment: dict[str, str] | None = None) -> Layout:
         """Return the layout with embedded parts, except those whose address the environment sets.
 
-        The environment sets the address of the broker directly, or in the file of SPARKFUSE_KAFKA_CONFIG.
+        The address of the broker may also be in the file of SPARKFUSE_KAFKA_CONFIG.
 
         Raises:
             StartError: the file has security settings, but no address of a broker is set.

@@ -129,7 +129,7 @@ def _charts(content: Mapping[str, Any]) -> dict[str, Any]:
             found[f"durations-{place}"] = charts.histogram(stage["durations"], "wall time", of_bytes=False)
         if any(each["to"] > 0 for each in stage["bytes"]):
             found[f"bytes-{place}"] = charts.histogram(stage["bytes"], "bytes read", of_bytes=True)
-        # If no task read anything, all points would be on one vertical line. Then the first chart shows the same times.
+        # If no task read anything, all points would be on one line, and the first chart already shows their times.
         if any(each["bytes"] > 0 for each in stage["points"]):
             found[f"points-{place}"] = charts.points(stage["points"])
     pressure_content = content["pressure"]

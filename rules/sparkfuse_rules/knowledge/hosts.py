@@ -15,7 +15,7 @@ MOST_HOSTS = 1_000
 MOST_IDS = 8
 # The slowest task of a stage indicates a slow host only under three conditions. It has no more data than the median
 # task. It loses a share of the stage's time, as in the rule task_straggler. It loses more time than a cold start on a
-# busy machine (up to 28 s measured), because applications that start on one host at the same time are all cold.
+# busy machine does (up to 28 s measured). Applications that start on one host at the same time all have cold starts.
 MAX_BYTES_RATIO = 2.0
 MIN_LOST_SHARE = 0.25
 MIN_LOST_MS = 30_000
