@@ -9,7 +9,7 @@ SETTLE_SECONDS = 60.0
 
 
 class Liveness:
-    """Decides, from the times of its changes, whether a log is complete.
+    """Decides whether a log is complete, from the times of the log's changes.
 
     ``abandoned_seconds`` is how long a log without a change may stay open before its writer counts as dead.
     ``changed_at`` is when the log was last seen to contain something new, because some stores do not update a file's

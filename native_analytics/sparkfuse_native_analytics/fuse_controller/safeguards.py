@@ -33,8 +33,9 @@ class BigPicture:
     """The limit of affected applications of a cluster, beyond which nothing is stopped.
 
     The limit is exceeded by more than ``share`` of the running applications, and at least ``applications``. An
-    application is affected if a rule matches now, or if the fuse acted on it in the last 15 minutes. The likely cause
-    is then the platform or Sparkfuse. Machine health checks of Kubernetes stop for the same reason.
+    application is affected if a rule matches now, or if the fuse acted on it in the last 15 minutes. If the limit is
+    exceeded, the likely cause is the platform or Sparkfuse. Machine health checks of Kubernetes have such a limit for
+    the same reason.
     """
 
     share: float = 0.1

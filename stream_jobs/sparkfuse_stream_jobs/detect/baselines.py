@@ -149,7 +149,10 @@ def _of_application(row: LiveRow, fitted: Fit) -> tuple[Expectation, int | None,
 
 
 def _is_same(known: Sample, sample: Sample) -> bool:
-    """Return whether both samples are of the same run; a backfill may have learned the run from its event log."""
+    """Return whether both samples are of the same stage and run.
+
+    A backfill may have added the run from its event log.
+    """
     return (known.run_key, known.learned_ms, known.wall_ms, known.num_tasks) == (
         sample.run_key, sample.learned_ms, sample.wall_ms, sample.num_tasks,
     )  # fmt: skip

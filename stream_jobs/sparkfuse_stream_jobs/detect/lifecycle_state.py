@@ -58,7 +58,7 @@ class RuleInstance:
         b""  # the newest LiveRow; a finding is expensive, so it is created from this row only if no later row comes
     )
     part: str = ""  # part of the subject for which the condition was last true; rows of other parts do not reset it
-    evidence_ms: int = 0  # the row from which the last emitted finding was created
+    evidence_ms: int = 0  # the time of the row from which the last emitted finding was created
 
     @property
     def firing(self) -> bool:
