@@ -19,8 +19,8 @@ def checkpoint_directory(home: Path, name: str) -> Path:
 def latest_checkpoint(directory: Path) -> Path | None:
     """Return the newest complete checkpoint below ``directory``, or None if there is none.
 
-    Flink writes ``_metadata`` last and renames it into place, so a checkpoint with a readable file is complete.
-    Each start of a job writes into a new folder, so the newest checkpoint is found by time and not by number.
+    Flink writes ``_metadata`` last and renames it into place, so a checkpoint with a readable ``_metadata`` is
+    complete. Each start of a job writes into a new folder, so checkpoints are compared by time and not by number.
     """
     return next(iter(_complete(directory)), None)
 

@@ -32,7 +32,8 @@ FUNCTIONS_JAR = "sparkfuse-flink-functions.jar"
 # thousands of facts a second, set JVM_ARGS without TieredStopAtLevel (docs/benchmarks.md). A small young generation
 # keeps the old generation small: with the default sizes it grew to 258 MB for 87 MB of live data.
 DEFAULT_JVM_ARGS = "-Xms256m -Xmn112m -Xmx1g -XX:+ExitOnOutOfMemoryError -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-# These keep the delay of a window below a second; with Flink's defaults it is 1.3 s (docs/benchmarks.md).
+# These options keep the delay of a window below a second; with Flink's defaults the delay is 1.3 s
+# (docs/benchmarks.md).
 LATENCY: Mapping[str, str] = {
     "python.fn-execution.bundle.time": "20",
     "pipeline.auto-watermark-interval": "50 ms",
@@ -65,8 +66,8 @@ def table_environment(
 ) -> tuple[StreamExecutionEnvironment, StreamTableEnvironment]:
     """Start the JVM and return the environments of the job ``name``, which restores its newest complete checkpoint.
 
-    ``configuration`` holds Flink options that override the defaults: ``**{"parallelism.default": "2"}``.
-    Raises MissingPartError if Java or a jar is missing.
+    ``configuration`` contains Flink options that override the defaults: ``**{"parallelism.default": "2"}``. Raises
+    MissingPartError if Java or a jar is missing.
     """
     values = flink_configuration(name, settings) | configuration
     _prepare_jvm(name, settings)
@@ -117,7 +118,7 @@ def flink_configuration(name: str, settings: Settings) -> dict[str, str]:
 
 
 def jars(flink_libs: Path) -> list[Path]:
-    """Return the connectors in ``flink_libs`` and the jar of the functions, from the build of a checkout if it exists.
+    """Return the connector jars in ``flink_libs``, and the jar of the functions; the build of a checkout is preferred.
 
     Raises MissingPartError if one of them is missing.
     """

@@ -1,4 +1,4 @@
-"""Errors that prevent a job from starting, by what the caller can do."""
+"""Errors that prevent the start of a job; each class requires a different reaction of the caller."""
 
 from __future__ import annotations
 

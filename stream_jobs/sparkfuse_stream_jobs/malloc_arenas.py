@@ -17,7 +17,7 @@ _ARENA_MAX = -8
 def limit_arenas() -> None:
     """Limit the arenas of this process and its child processes, unless the environment sets a number.
 
-    Threads keep an arena that they have, so call this before other threads start. Without glibc it does nothing.
+    A thread keeps its arena, so call this function before other threads start. Without glibc it has no effect.
     """
     if SETTING in os.environ:
         return

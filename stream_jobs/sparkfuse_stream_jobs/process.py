@@ -1,4 +1,4 @@
-"""Runs one Flink job as one process: a lock prevents a second one, and its JVM never outlives it."""
+"""Runs one Flink job as one process. A lock prevents a second process of the job, and the JVM ends with the process."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _cancel(job: Any) -> None:
 
 
 def _explanation(name: str, reason: str, settings: Settings) -> str:
-    """Return the reason with a hint what to do."""
+    """Return the reason with a hint about what the user can do."""
     if not is_incompatible_checkpoint(reason):
         return f"{reason}; details are in {settings.home / 'logs'}"
     return _incompatible_checkpoint_message(name, settings)

@@ -17,7 +17,7 @@ from sparkfuse_contracts.topics import topic_name
 
 LOG = logging.getLogger(__name__)
 INTERVAL_MS = 1000
-# How long after the end of a window a tick arrives; it must arrive after the end, and soon.
+# Planned delay from the end of a window to the arrival of a tick; a tick must arrive shortly after the end.
 PHASE_MS = 20
 _SEED = 0x9747B28C
 _MIX = 0x5BD1E995
@@ -64,7 +64,7 @@ class BrokerClock:
         self._ahead_ms.append(arrived_ms - sent_ms)
 
     def next_tick_ms(self, now_ms: float, interval_ms: int) -> float:
-        """Return when to send, by the local clock, to arrive PHASE_MS after a multiple of the interval at the broker.
+        """Return the local time at which to send a tick that arrives PHASE_MS after a multiple of the interval.
 
         The shortest of the last delays is used, so that one delayed record has no effect.
         """

@@ -49,11 +49,12 @@ VIEWS = (
 )
 # Add new statements at the end: uids follow the order, so an earlier place would restore the wrong state.
 INSERTS = ("insert_live", "insert_dead_letters")
-# A partition without records for this long is ignored by the watermark. Each one gets a tick per second, so it has lost
-# its leader.
+# A partition without records for this long is ignored by the watermark. Each partition gets a tick per second, so a
+# partition without records has lost its leader.
 IDLE_MS = 60_000
-# Shared by RocksDB's cache and write buffers, and the buffers of the windows. Inputs that wait for the end of a window
-# are removed before they are flushed, if there is room; with Flink's 128 MB they are flushed (docs/benchmarks.md).
+# Memory that RocksDB's cache, RocksDB's write buffers and the buffers of the windows share. Inputs that wait for the
+# end of a window are removed before they are flushed, if there is room; with Flink's 128 MB they are flushed
+# (docs/benchmarks.md).
 MANAGED_MEMORY = "384m"
 
 
@@ -98,7 +99,7 @@ def submit(settings: Settings) -> Iterator[Any]:
     topics = require_access(settings, "windows")
     _, tables = table_environment("windows", settings, **{"taskmanager.memory.managed.size": MANAGED_MEMORY})
     result = define(tables, settings).execute()
-    # Metrics start after the job, because the supervisor takes them as the sign that the job runs.
+    # Metrics start after the job, because the supervisor regards the metrics as the sign that the job runs.
     sent = serve_metrics(settings)
     with Ticks(settings, clock_app_ids(*(len(topics[name].partitions) for name in ("facts", "live"))), sent.inc):
         yield result.get_job_client()

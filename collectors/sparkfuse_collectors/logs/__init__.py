@@ -1,1 +1,1 @@
-"""Event logs that grow: found, decompressed and read line by line."""
+"""Finds growing event logs, decompresses them, and reads them line by line."""

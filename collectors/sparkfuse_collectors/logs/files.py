@@ -1,4 +1,4 @@
-"""One interface to followed folders: local ones, and those in a store that fsspec supports."""
+"""One interface to the folders that the shipper follows: local folders, and folders in a store that fsspec supports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ READ_AHEAD = 1024 * 1024
 
 
 class Item(NamedTuple):
-    """A file or folder. ``identity`` changes when another file takes the name; empty if the store has no such value."""
+    """A file or folder.
+
+    ``identity`` changes if another file gets the same name. It is empty if the store has no such value.
+    """
 
     name: str
     path: str
@@ -72,7 +75,7 @@ class LocalFiles:
             for entry in found:
                 try:
                     facts = entry.stat()
-                except FileNotFoundError:  # deleted since it was listed, or a broken link
+                except FileNotFoundError:  # the file was deleted after the listing, or it is a broken link
                     continue
                 if stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode):
                     yield Item(
@@ -85,13 +88,13 @@ class LocalFiles:
                     )
 
     def read(self, path: str, offset: int, size: int) -> bytes:
-        """Return some bytes of a file."""
+        """Return at most ``size`` bytes from ``offset`` on."""
         with Path(path).open("rb", buffering=0) as file:
             file.seek(offset)
             return file.read(size)
 
     def identity(self, path: str) -> str:
-        """Return device and inode."""
+        """Return the device and inode number of the file."""
         return _identity(Path(path).stat())
 
     def display_path(self, path: str) -> str:
@@ -105,22 +108,23 @@ class RemoteFiles:
     def __init__(self, url: str) -> None:
         self._files, self._root = remote_files(url)
         self._protocol = url.partition("://")[0]
-        # Sizes at the last scan: stores refuse reads at the end of a file, so growth is read after the next scan.
+        # File sizes at the last scan. Stores refuse a read at the end of a file, so new bytes are read only after the
+        # next scan.
         self._sizes: dict[str, int] = {}
         self._prefetched = PrefetchedBytes("", 0, b"")
 
     @property
     def root(self) -> str:
-        """The path after the protocol."""
+        """The part of the URL after the protocol."""
         return self._root
 
     def children(self, folder: str) -> Iterator[Item]:
         """Yield the entries of a folder."""
-        # Clients of stores cache listings, which must not hide growing logs.
+        # Store clients cache the listings of folders. A cached listing would hide that a log has grown.
         self._files.invalidate_cache(folder)
         for info in _with_os_errors(lambda: self._files.ls(folder, detail=True)):
             path = str(info["name"])
-            if path.rstrip("/") != folder.rstrip("/"):  # the marker object of the folder itself
+            if path.rstrip("/") != folder.rstrip("/"):  # skip the marker object of the folder itself
                 item = _item(path, info)
                 if self._sizes.get(path) != item.size_bytes:
                     self._sizes[path] = item.size_bytes
@@ -128,7 +132,7 @@ class RemoteFiles:
                 yield item
 
     def read(self, path: str, offset: int, size: int) -> bytes:
-        """Return some bytes of a file."""
+        """Return at most ``size`` bytes from ``offset`` on."""
         known = self._sizes.get(path, 0)
         if offset >= known:
             return b""
@@ -140,7 +144,7 @@ class RemoteFiles:
         return prefetched.content[offset - prefetched.start :][:size]
 
     def identity(self, path: str) -> str:  # noqa: ARG002  an object has no identity
-        """Return an empty string: a store replaces the object when it grows, so no value identifies it."""
+        """Return an empty string: a store writes a new object when a file grows, so no value identifies the file."""
         return ""
 
     def display_path(self, path: str) -> str:
@@ -168,7 +172,7 @@ def _item(path: str, info: dict[str, Any]) -> Item:
     name = path.rstrip("/").rsplit("/", 1)[-1]
     is_folder = info.get("type") == "directory"
     milliseconds = round(float(seconds) * 1000) if isinstance(seconds, int | float) else 0
-    # An object store replaces an object when it grows, so only the name stays the same.
+    # When a file grows, an object store writes a new object. Only the name stays the same.
     return Item(name, path, is_folder, int(info.get("size") or 0), milliseconds, "")
 
 

@@ -1,4 +1,4 @@
-"""Finds the logs in a folder, and gives each a name that stays the same while the log grows."""
+"""Finds the logs in a folder, and gives each log a name that stays the same while the log grows."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ class Part(NamedTuple):
 
 
 class FoundLog(NamedTuple):
-    """A log as a folder lists it now.
+    """A log as it appears in the current listing of its folder.
 
-    ``name`` is its path without the suffix that changes when it is finished, ``place`` its current path. ``closed``
-    is True if its writer is done, None if the layout does not show it. ``modified_ms`` is the last change of a file.
+    ``name`` is the log's path without the suffix that changes when the log is finished. ``place`` is the current path.
+    ``closed`` is True if the writer has finished the log, None if the layout does not show this. ``modified_ms`` is the
+    time of the last change of a file of the log.
     """
 
     name: str
@@ -70,7 +71,7 @@ def _subfolder(files: Files, item: Item, depth: int, on_unlisted: OnUnlisted) ->
     try:
         yield from list(_search(files, item.path, item.name, depth, on_unlisted))
     except FileNotFoundError:
-        return  # deleted since its parent was listed, with everything below it
+        return  # the folder was deleted after its parent was listed
     except OSError as error:
         on_unlisted(item.path, error)
 

@@ -1,4 +1,4 @@
-"""Reads the events of one growing file from where an earlier reader stopped."""
+"""Reads the events of one growing file, starting where an earlier reader stopped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sparkfuse_kernel import EventLogDecoder
 
 # A longer line is malformed; the longest lines of Spark contain the plans of huge queries.
 LINE_BYTES = 16 * 1024 * 1024
-# Each reader of a compressed file may hold a window of half a megabyte and more.
+# Each reader of a compressed file may need half a megabyte or more for its decompression window.
 MAX_OPEN = 32
 
 
@@ -41,7 +41,7 @@ class LineReader:
     def read(self, max_bytes: int, until: int | None = None) -> Chunk:
         """Return the next events, about ``max_bytes`` of them, and more if a line is longer.
 
-        If ``until`` is given, the file ends there for this reader. Raises BrokenFileError, OSError.
+        If ``until`` is given, the reader treats this offset as the end of the file. Raises BrokenFileError, OSError.
         """
         start, fed, at_end = self.resume_at, 0, False
         while fed < max_bytes or self.resume_at == start:
@@ -59,7 +59,7 @@ class LineReader:
         return self._chunk(at_end)
 
     def finish(self) -> Chunk:
-        """Return the last line, which is malformed if it is not complete."""
+        """Return a chunk with the last line of the file; an incomplete line counts as malformed."""
         self._decoder.finish()
         chunk = self._chunk(at_end=True)
         torn: bool = self._decoder.take().evidence["truncated"]
@@ -79,11 +79,11 @@ class ReaderCache:
         self._open: OrderedDict[str, LineReader] = OrderedDict()
 
     def take(self, name: str) -> LineReader | None:
-        """Remove and return the reader of a log, if there is one."""
+        """Remove the reader of a log from the cache and return it; return None if the cache has none."""
         return self._open.pop(name, None)
 
     def keep(self, name: str, reader: LineReader) -> None:
-        """Keep a reader for the next read, and drop the least recently used one beyond the limit."""
+        """Put a reader into the cache; if the cache is full, drop the least recently used reader."""
         self._open[name] = reader
         while len(self._open) > self._max_open:
             self._open.popitem(last=False)

@@ -8,7 +8,7 @@ from sparkfuse_collectors.logs.files import Files
 from sparkfuse_kernel import Decompressor
 
 PLAIN_PIECE = 256 * 1024
-# A compressed piece may contain a thousand times its size.
+# Compressed data may decompress to a thousand times its size.
 PACKED_PIECE = 16 * 1024
 MAGIC = 16
 
@@ -28,7 +28,7 @@ class Bookmark(NamedTuple):
 class PlainFile:
     """Reads a growing file from an offset in plain bytes; decompression starts at the beginning or at a bookmark.
 
-    ``packed_at`` counts the stored bytes that were read.
+    ``packed_at`` is the number of stored (compressed) bytes that were read so far.
     """
 
     def __init__(self, files: Files, path: str, offset: int, bookmark: Bookmark | None = None) -> None:
@@ -46,7 +46,7 @@ class PlainFile:
         return self._decompressor.codec in {"zstd", "gzip"}
 
     def read(self) -> bytes:
-        """Return the next plain bytes, and none if there are no more now. Raises BrokenFileError, OSError."""
+        """Return the next plain bytes; empty if the file has no more at the moment. Raises BrokenFileError, OSError."""
         while True:
             piece = self._piece()
             packed = self._files.read(self.path, self.packed_at, piece)
@@ -83,7 +83,7 @@ class PlainFile:
             self._bookmarks.append(mark)
 
     def _fresh(self, plain: bytes) -> bytes:
-        """Return the bytes that lie after the wanted offset."""
+        """Return the part of ``plain`` after the wanted offset."""
         start = self._plain_at - len(plain)
         if self._plain_at <= self._wanted:
             return b""

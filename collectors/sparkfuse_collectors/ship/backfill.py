@@ -27,7 +27,7 @@ DONE = LogState.RECORDED.stored_name
 BATCH_BYTES = 4 * 1024 * 1024
 BATCH_SECONDS = 2.0
 POLL_SECONDS = 0.05
-# A log without an end that changed within this time is still being written.
+# If a log without an end event changed within this time, its application is still writing it.
 RUNNING_SECONDS = 3600.0
 MAX_REASONS = 1000
 
@@ -63,7 +63,7 @@ class Summary:
     reasons: list[str] = field(default_factory=list)
 
     def skip(self, kind: str, sentence: str) -> None:
-        """Count one skipped log."""
+        """Count one skipped log of this kind; ``sentence`` gives the reason."""
         self.skipped[kind] += 1
         if len(self.reasons) < MAX_REASONS:
             self.reasons.append(sentence)
@@ -71,7 +71,10 @@ class Summary:
 
 @dataclass(frozen=True)
 class Backfill:
-    """One call of `sparkfuse backfill`. ``positions`` are those of earlier calls with the same name."""
+    """One run of the command `sparkfuse backfill`.
+
+    ``positions`` are the positions that earlier runs with the same name stored.
+    """
 
     name: str
     broker: Broker
@@ -143,7 +146,7 @@ class Backfill:
 
 
 def logs_at(place: str) -> Iterator[tuple[Files, FoundLog]]:
-    """Yield the logs of a folder, a single file or a URL. Raises UnreadableLogError if there is none."""
+    """Yield the logs of a folder, a single file or a URL. Raises UnreadableLogError if no log is found."""
     place = place.removeprefix("file://")
     empty = True
     try:

@@ -10,7 +10,7 @@ Record = tuple[str, bytes | None, bytes | None]
 
 @dataclass
 class Batch:
-    """Records in order. A value of None deletes a position."""
+    """The records of one transaction, in order. A position record with the value None deletes that position."""
 
     records: list[Record] = field(default_factory=list)
     size_bytes: int = 0

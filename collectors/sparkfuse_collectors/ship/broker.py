@@ -18,7 +18,7 @@ from sparkfuse_contracts.kafka_clients import client_configuration
 from sparkfuse_contracts.settings import Settings
 
 ANSWER_SECONDS = 10.0
-# A broker that has just started loads its transactions for some seconds.
+# After its start, a broker needs some seconds to load its transactions.
 START_SECONDS = 30.0
 TRANSACTION_SECONDS = 60.0
 MAX_WAIT_SECONDS = 10.0
@@ -29,7 +29,7 @@ _log = logging.getLogger("sparkfuse.ship")
 class Broker:
     """A transactional producer with the shipper's name, which waits while no broker answers.
 
-    ``on_rejected`` is called for each record that Kafka rejects; a dead letter replaces it.
+    ``on_rejected`` is called for each record that Kafka rejects; a dead letter replaces the record.
     """
 
     def __init__(
@@ -57,7 +57,9 @@ class Broker:
         }))  # fmt: skip
 
     def start(self, patience_seconds: float | None = START_SECONDS) -> None:
-        """Fence an earlier shipper with the same name, and abort its transaction; None waits without a limit.
+        """Fence an earlier shipper with the same name, and abort the transaction of that shipper.
+
+        ``patience_seconds`` limits the wait for a broker; None means no limit.
 
         Raises KafkaException if no broker answers in time, KafkaUnavailableError if the principal may not use the
         transactional id, StoppedError, FencedError, BrokerLostError.
@@ -82,7 +84,7 @@ class Broker:
         self._producer.purge()
 
     def _try_send(self, batch: Batch, rejected: RejectedRecords) -> bool:
-        """Return whether the transaction was committed."""
+        """Send the batch in one transaction; return whether the transaction was committed."""
         self._started_at = time.monotonic()
         rejected.start_attempt()
         try:

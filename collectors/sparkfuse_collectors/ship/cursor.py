@@ -11,11 +11,11 @@ from sparkfuse_collectors.logs.plain import Bookmark
 
 @dataclass(slots=True)
 class Cursor:
-    """The file that is read, and how far.
+    """The file of a log that is being read, and the offset up to which it was read.
 
     ``number`` is the file's number in the log, -1 before the first file. ``offset`` counts plain bytes,
-    ``packed_bytes`` bytes of the file as stored. ``identity`` is that of the file, empty until it was compared.
-    ``compacted`` is True for a compacted file, and None if an earlier shipper read the file.
+    ``packed_bytes`` bytes of the file as stored. ``identity`` is the identity of the file; it is empty until the file
+    was compared. ``compacted`` is True for a compacted file, and None if an earlier shipper read the file.
     """
 
     number: int = -1
@@ -38,11 +38,11 @@ class Cursor:
         return next((part for part in parts if part.number > self.number and not part.compacted), None)
 
     def was_compacted(self, part: Part) -> bool:
-        """Whether a compacted file replaced the one that was read, so that most of it was sent already."""
+        """Whether a compacted file replaced the file that was read; most of its facts were sent already."""
         return part.compacted and part.number == self.number and self.compacted is False
 
     def is_replaced(self, part: Part) -> bool:
-        """Whether another file has the path, or the file is shorter than the part that was read."""
+        """Whether another file is now at the path, or the file is now shorter than the part that was read."""
         return (bool(self.identity) and part.identity != self.identity) or part.size_bytes < self.packed_bytes
 
     def has_grown(self, part: Part) -> bool:
@@ -50,20 +50,20 @@ class Cursor:
         return bool(self.identity) and part.size_bytes > self.packed_bytes
 
     def move_to(self, part: Part) -> None:
-        """Read this file next, from its beginning."""
+        """Move the cursor to the beginning of this file."""
         self.number, self.offset, self.packed_bytes = part.number, 0, 0
         self.identity, self.bookmark, self.compacted = part.identity, None, part.compacted
 
     def advance(self, part: Part, reader: LineReader) -> None:
-        """Store how far the file was read."""
+        """Move the cursor to the position of the reader in this file."""
         self.number, self.identity, self.compacted = part.number, part.identity, part.compacted
         self.offset, self.packed_bytes = reader.resume_at, reader.file.packed_at
         self.bookmark = reader.file.bookmark(self.offset)
 
     def compare_again(self, part: Part) -> None:
-        """Use the file that is at the path now; its content must be compared with what was read."""
+        """Use the file that is at the path now, and require a comparison of its content with what was read."""
         self.identity, self.bookmark, self.packed_bytes = part.identity, None, 0
 
     def skip(self, part: Part) -> None:
-        """Count the whole file as read."""
+        """Mark the whole file as read."""
         self.packed_bytes, self.identity = part.size_bytes, part.identity

@@ -1,4 +1,4 @@
-"""A log that counts as ended although its writer did not close it."""
+"""Dormant logs: logs that count as ended although their writers did not close them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sparkfuse_collectors.logs.find import FoundLog
 class DormantLog:
     """The end of a dormant log, to detect whether the log has grown.
 
-    ``since_ms`` is when it was last seen unchanged before a restart. ``end`` is number and size of its last file, None
-    if it was not seen since the restart.
+    ``since_ms`` is the last time before a restart at which the log was seen unchanged. ``end`` is the number and size
+    of the log's last file, None if the log was not seen since the restart.
     """
 
     since_ms: int = 0

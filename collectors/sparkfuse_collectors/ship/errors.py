@@ -1,4 +1,4 @@
-"""Errors of shipping, by what the caller can do."""
+"""Errors of the shipper; each class requires a different reaction of the caller."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class UnavailableError(RuntimeError):
 
 
 class StoppedError(Exception):
-    """The shipper must stop before a batch was sent; the batch is read again after the next start."""
+    """The shipper was stopped before it sent a batch; the batch is read again after the next start."""
 
 
 class FencedError(RuntimeError):
@@ -20,4 +20,4 @@ class FencedError(RuntimeError):
 
 
 class BrokerLostError(RuntimeError):
-    """It is unknown whether the last batch was committed, so the positions must be read again."""
+    """The result of the last commit is unknown, so the shipper must read the positions again."""

@@ -1,4 +1,4 @@
-"""All logs of all folders: logs that appear, grow, are renamed and are deleted."""
+"""Tracks the logs of all followed folders: logs appear, grow, are renamed, and are deleted."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sparkfuse_contracts.generated.position_pb2 import Position
 
 # While a log is renamed, a scan of its folder may see neither name.
 SCANS_UNTIL_MISSING = 3
-# An unmounted part of a folder lists as empty and returns within hours. Without their positions, its logs would be sent
-# again from the beginning; a position costs about a kilobyte of memory.
+# If a subfolder is unmounted, its listing is empty; usually it is mounted again within hours. If the positions of its
+# logs were dropped, these logs would be sent again from the beginning. A position takes about a kilobyte of memory.
 FORGET_SECONDS = 6 * 3600.0
 _DELETED = {
     LogState.LIVE: "deleted before its end",
@@ -30,8 +30,8 @@ _log = logging.getLogger("sparkfuse.ship")
 class Ages:
     """Limits in seconds since the last change of a log.
 
-    ``ended``: the facts of a closed log are sent if it is not older when it is first seen. ``abandoned``: an open log
-    that is older counts as ended.
+    ``ended``: if a closed log is older than this when it is first seen, its facts are not sent. ``abandoned``: an open
+    log that is older than this counts as ended.
     """
 
     ended: float = 600.0
@@ -40,7 +40,10 @@ class Ages:
 
 @dataclass
 class MissingLog:
-    """How many scans missed a log, and since when, counting only scans that could have found it."""
+    """The number of scans that did not find a log, and the time since which the log is missing.
+
+    Only scans that could have found the log are counted.
+    """
 
     scans: int
     since: float
@@ -48,7 +51,7 @@ class MissingLog:
 
 @dataclass
 class ReplacementFolder:
-    """Another folder at the path of a followed folder, and since when each scan has found logs in it."""
+    """Another folder at the path of a followed folder, and the time since which each scan has found logs there."""
 
     identity: str
     since: float
@@ -58,9 +61,10 @@ class ReplacementFolder:
 class Folder:
     """One folder and its logs by name.
 
-    ``tails`` are the logs in the folder, ``absent`` those that are not there now. ``identity`` is that of the root when
-    it last contained a known log. ``new_in_replacement`` are logs first seen in the ``replacement`` folder.
-    ``unlisted`` are subfolders that could not be listed at the last scan.
+    ``tails`` are the logs that are in the folder now, ``absent`` are known logs that are not in the folder now.
+    ``identity`` is the identity that the root had when it last contained a known log. ``new_in_replacement`` are the
+    logs that were first seen in the ``replacement`` folder. ``unlisted`` are subfolders that could not be listed at the
+    last scan.
     """
 
     files: Files
@@ -75,11 +79,11 @@ class Folder:
 
     @property
     def prefix(self) -> str:
-        """The beginning of the names of its logs, unless the folder is itself a log."""
+        """The prefix that the names of all logs in the folder share, unless the folder is itself a log."""
         return self.files.root.rstrip("/") + "/"
 
     def contains(self, name: str) -> bool:
-        """Whether the log is this folder, as a rolled log may be, or is below it."""
+        """Whether the log is below this folder, or is this folder itself, because a rolled log is a folder."""
         return name.rstrip("/") + "/" == self.prefix or name.startswith(self.prefix)
 
     def is_hidden(self, name: str) -> bool:
@@ -108,14 +112,14 @@ class Folders:
             self._restore(name, position)
 
     def _restore(self, name: str, position: Position) -> None:
-        """Add a log of an earlier shipper, which is absent until a scan finds it."""
+        """Add a log that an earlier shipper read; the log is absent until a scan finds it."""
         folder = next((folder for folder in self._folders if folder.contains(name)), None)
         if folder is None:
             return
         tail = LogTail(name, self._shipper, position, self._ages.abandoned)
         folder.absent[name] = tail
-        # The position of a finished log may be forgotten sooner: at worst its history is sent once more. The facts of
-        # any other log would be sent twice, so its time starts with the first scan.
+        # The position of a finished log may be dropped earlier: at worst the history of that log is sent once more. For
+        # any other log, facts would be sent twice, so the time limit starts with the first scan.
         if tail.is_finished and position.updated_ms:
             folder.missing[name] = MissingLog(0, position.updated_ms / 1000)
 
@@ -140,8 +144,8 @@ class Folders:
             folder.has_failed = False
             self._recognise(folder, identity, seen, new, now)
             self._count_missing(folder, seen, now)
-            # If a mount is away, its mount point lists as empty or contains unrelated files, so the scan shows nothing
-            # about the logs that were there.
+            # If a file system is unmounted, its mount point is empty or contains unrelated files. The scan then gives
+            # no information about the logs of that file system.
             if not seen or folder.identity != identity:
                 self._restart_missing(folder, now)
             forgotten += self._forget(folder, now)
@@ -170,7 +174,8 @@ class Folders:
         tail = LogTail(found.name, self._shipper, abandoned=self._ages.abandoned)
         tail.found = found
         age = now - found.modified_ms / 1000
-        # If a store has no times, an open log may be new; it counts as abandoned if it does not change.
+        # If a store reports no modification times, an open log may be new. Such a log counts as abandoned if it does
+        # not change.
         has_no_age = found.closed is False and not found.modified_ms
         if not has_no_age and age > (self._ages.abandoned if found.closed is False else self._ages.ended):
             tail.send_only_history()
@@ -178,7 +183,7 @@ class Folders:
 
     @staticmethod
     def _take_absent(folder: Folder, name: str) -> LogTail | None:
-        """Return a log that was absent, with the state that it had."""
+        """Return a log that was absent, with its previous state; None if the log was not absent."""
         tail = folder.absent.pop(name, None)
         if tail is not None and name in folder.missing and folder.missing[name].scans >= SCANS_UNTIL_MISSING:
             _log.info("%s is back and continues at its position", folder.files.display_path(name))
@@ -186,10 +191,11 @@ class Folders:
 
     @staticmethod
     def _recognise(folder: Folder, identity: str, seen: set[str], new: set[str], now: float) -> None:
-        """Decide whether this is the folder that was followed, although a mount changes a folder's identity.
+        """Decide whether the folder at the path is still the followed folder; a new mount changes a folder's identity.
 
-        Any known log proves that it is. If no known log appears, the folder was recreated or its logs were deleted
-        while no shipper ran: it is accepted if it contains other logs for longer than a mount may be away.
+        A folder that contains a known log is the followed folder. If no known log appears, the folder was created
+        again, or its logs were deleted while no shipper ran. Such a folder is accepted if it contains other logs for
+        longer than an outage of a mount may last.
         """
         if not seen or identity == folder.identity:
             folder.replacement = None
@@ -206,7 +212,7 @@ class Folders:
             folder.new_in_replacement |= new
 
     def _count_missing(self, folder: Folder, seen: set[str], now: float) -> None:
-        """Count scans that did not find a log; a log in a folder that cannot be listed is not missing."""
+        """Count the scans that did not find a log; a log in a folder that cannot be listed is not missing."""
         for name in seen & folder.missing.keys():
             del folder.missing[name]
         for name in [*(folder.tails.keys() - seen), *folder.absent]:
@@ -232,7 +238,7 @@ class Folders:
 
     @staticmethod
     def _restart_missing(folder: Folder, now: float) -> None:
-        """Restart the time after which missing logs are forgotten, because the scan shows nothing about them."""
+        """Restart the time limit of missing logs, because this scan gives no information about these logs."""
         for missing in folder.missing.values():
             missing.since = now
 

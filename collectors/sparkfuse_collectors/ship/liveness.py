@@ -1,15 +1,15 @@
-"""Whether the writer of a log may still write to it."""
+"""Decides whether the writer of a log may still write to this log."""
 
 from __future__ import annotations
 
 from sparkfuse_collectors.logs.find import FoundLog
 
-# A closed log without an end may still be copied, or its store may list new files late.
+# If a closed log has no end event, another process may still be copying it, or the store may list new files late.
 SETTLE_SECONDS = 60.0
 
 
 class Liveness:
-    """Decides from the times of a log whether it is complete.
+    """Decides whether a log is complete, from the times of the log's changes.
 
     ``abandoned_seconds`` is how long a log without a change may stay open before its writer counts as dead.
     ``changed_at`` is when the log was last seen to contain something new, because some stores do not update a file's
@@ -29,14 +29,15 @@ class Liveness:
             self.changed_at = now
 
     def note_growth(self, found: FoundLog, now: float) -> None:
-        """Note new content of a log whose modification time may be old."""
+        """Record that the log has new content, although its modification time may be old."""
         if modified_at(found) <= self.changed_at:
             self.changed_at = now
 
     def is_settled(self, found: FoundLog | None, now: float) -> bool:
-        """Whether the writer is done, so that nothing more can appear.
+        """Whether the writer has finished, so that the log cannot grow any more.
 
-        The writer of a closed log is done after a minute; a killed writer never closes its log.
+        The writer of a closed log counts as finished after a minute. A killed writer never closes its log, so the
+        writer of an open log counts as finished after ``abandoned_seconds``.
         """
         if found is None:
             return False

@@ -1,4 +1,4 @@
-"""What was read of one log: the cursor, and the translation of the events before it."""
+"""The part of one log that was read: the cursor, and the translation of the events before the cursor."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sparkfuse_kernel import NoApplicationError
 
 
 class FileReplacedError(OSError):
-    """Another file took the path during the read; the next scan of the folder determines the cause."""
+    """Another file appeared at the path during the read; the next scan of the folder determines the cause."""
 
 
 class ReplayResult(Enum):
-    """What a replay found at the path of a log."""
+    """The kind of log that a replay found at the path."""
 
     SAME_RUN = auto()
-    """The run that was read before; its translation can continue."""
+    """The log of the run that was read before; the translation can continue."""
     OTHER_RUN = auto()
     """The log of another run, which must be read from its beginning."""
     UNKNOWN = auto()
@@ -33,8 +33,8 @@ class ReplayResult(Enum):
 class LogContent:
     """The part of one log that was read.
 
-    The translation is freed while the log is absent or finished. A replay makes it again from the same events before
-    the next event can be translated; ``needs_replay`` is True until then.
+    The translation is freed while the log is absent or finished. Before the next event can be translated, a replay
+    creates the translation again from the same events; ``needs_replay`` is True until then.
     """
 
     __slots__ = ("_identity", "_translation", "cursor", "needs_replay", "shipper")
@@ -54,7 +54,7 @@ class LogContent:
             return
         self._identity = Identity(position.app_id, position.app_attempt, position.app_start_ms)
         self.cursor.number, self.cursor.offset = position.file_index, position.read_plain_bytes
-        # An unread file follows another file, and a compacted file never does.
+        # A file at offset 0 follows another file of the log, so it is not compacted: a compacted file comes first.
         self.cursor.compacted = None if self.cursor.offset else False
         self.shipper = self.shipper.with_next_seq(numbers_of(position))
         self.needs_replay = True
@@ -81,7 +81,7 @@ class LogContent:
         return self._translation
 
     def start(self) -> Translation:
-        """Return the translation, a new one if the log was not read yet."""
+        """Return the translation; create one if the log was not read yet."""
         if self._translation is None:
             self._translation = Translation(self.shipper)
         return self._translation
@@ -107,7 +107,7 @@ class LogContent:
         self.needs_replay = self._identity is not None
 
     def replay(self, files: Files, found: FoundLog, *, may_be_shorter: bool) -> ReplayResult:
-        """Read again what was read before.
+        """Read the log again from its beginning up to the cursor.
 
         Raises NoApplicationError if the log of the same run became shorter and this is not allowed, BrokenFileError,
         OSError.
@@ -121,26 +121,26 @@ class LogContent:
         if not result.is_complete and not may_be_shorter:
             raise NoApplicationError("it is shorter than the part that was read before")
         if result.translation.identity is None and self._identity is not None:
-            result.translation.resume_as(self._identity)  # its first files no longer exist
+            result.translation.resume_as(self._identity)  # the first files of the log no longer exist
         self._translation = result.translation
         return ReplayResult.SAME_RUN
 
     # ---- reading
 
     def reader(self, files: Files, readers: ReaderCache, name: str, part: Part, events: tuple[str, ...]) -> LineReader:
-        """Return a reader at the cursor: the one in the cache if it stands there, otherwise a new one."""
+        """Return a reader at the cursor: the cached reader if its position is the cursor, otherwise a new reader."""
         reader = readers.take(name)
         if reader is None or reader.file.path != part.path or reader.resume_at != self.cursor.offset:
             reader = LineReader(files, part.path, self.cursor.offset, self.cursor.bookmark, events)
         return reader
 
     def keep_reader(self, readers: ReaderCache, name: str, part: Part, reader: LineReader) -> None:
-        """Put a reader into the cache if only it can continue in the middle of the file."""
+        """Put a reader into the cache if a new reader would have to decompress the file from its beginning."""
         if reader.file.path == part.path and reader.file.has_no_boundaries and self.cursor.number == part.number:
             readers.keep(name, reader)
 
     def advance(self, files: Files, part: Part, reader: LineReader) -> bool:
-        """Move the cursor to the reader; return whether it moved. Raises FileReplacedError."""
+        """Move the cursor to the reader's position; return whether the cursor moved. Raises FileReplacedError."""
         if files.identity(part.path) != part.identity:
             raise FileReplacedError(f"{part.path}: another file has its path now")
         has_moved = reader.resume_at > self.cursor.offset

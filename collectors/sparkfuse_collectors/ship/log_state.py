@@ -8,20 +8,20 @@ from types import MappingProxyType
 
 
 class LogState(Enum):
-    """What the shipper does with a log."""
+    """The state of a followed log."""
 
     LIVE = auto()
-    """Its facts are sent."""
+    """The shipper sends the facts of the log."""
     WATCHED = auto()
-    """The plugin sends its facts; the shipper reads it to learn when it ends."""
+    """The plugin sends the facts of the application; the shipper reads the log only to detect its end."""
     HISTORY_DUE = auto()
-    """It has ended, and its history was not sent yet."""
+    """The log has ended, and its history was not sent yet."""
     SHIPPED = auto()
-    """All its facts were sent."""
+    """All facts of the log were sent."""
     RECORDED = auto()
-    """Its history was sent, and none of its facts."""
+    """The history of the log was sent, but none of its facts."""
     QUARANTINED = auto()
-    """It cannot be read; its dead letter contains the reason."""
+    """The log cannot be read; a dead letter contains the reason."""
 
     @property
     def stored_name(self) -> str:
@@ -30,24 +30,24 @@ class LogState(Enum):
 
 
 class LogEvent(Enum):
-    """What changes the state of a log."""
+    """An event that changes the state of a log."""
 
     PLUGIN_FOUND = auto()
-    """Its configuration contains the plugin."""
+    """The configuration of the application contains the plugin."""
     ENDED = auto()
-    """Its last event was read, or it counts as abandoned."""
+    """The last event of the log was read, or the log counts as abandoned."""
     FOUND_ENDED = auto()
-    """It had ended before the shipper saw it for the first time."""
+    """The log had already ended when the shipper first saw it."""
     HISTORY_SENT = auto()
-    """The rows of its history were sent."""
+    """The rows of the log's history were sent."""
     GREW = auto()
-    """It contains new events although it counted as ended."""
+    """The log contains new events although it counted as ended."""
     REFUSED = auto()
-    """Its content cannot be translated."""
+    """The content of the log cannot be translated."""
     FILE_REPLACED = auto()
-    """Another file has its path."""
+    """Another file is at the path of the log."""
     RESET = auto()
-    """It is read from its beginning: it belongs to another application, or it was never read."""
+    """The log is read from its beginning: it belongs to another application, or it was never read."""
 
 
 _STORED_NAMES: Mapping[LogState, str] = MappingProxyType(
@@ -82,7 +82,7 @@ TRANSITIONS: Mapping[tuple[LogState, LogEvent], LogState] = MappingProxyType(
 READING = frozenset({LogState.LIVE, LogState.WATCHED})
 """The states in which new events are read."""
 UNFINISHED = READING | {LogState.HISTORY_DUE}
-"""The states in which something of the log is still to be sent."""
+"""The states of a log whose facts or history are not completely sent."""
 FINISHED = frozenset({LogState.SHIPPED, LogState.RECORDED})
 """The states of a log that ended and was sent."""
 

@@ -65,7 +65,8 @@ def ship(options: Options, settings: Settings, histories: HistoryReader, stop: t
         except BrokerLostError as error:
             _log.warning("restarting at the last committed positions: %s", error)
         except KafkaException as error:
-            # At the start a user waits for the answer; later the broker may come back.
+            # At the start a user waits for the result, so the error ends the shipper. Later the broker may come back,
+            # so the shipper continues.
             if not has_started.is_set():
                 raise KafkaUnavailableError(explain(settings, error.args[0])) from error
             _log.warning("restarting at the last committed positions: %s", error.args[0].str())

@@ -1,4 +1,4 @@
-"""Masks secrets in the texts and settings of facts; the kernel calls it while it translates events."""
+"""Masks secrets in the texts and settings of facts; the kernel calls this module while it translates events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkfuse_rules.knowledge.scrubbing import scrub, scrub_query, shortened
 Properties = Mapping[str, str]
 MAX_CHARS = 512
 MAX_SETTINGS = 300
-# Spark writes this setting into the log of every application that does not set it.
+# If an application does not set this property, Spark itself writes the property into the log.
 _DEFAULT_SETTING = ("spark.scheduler.mode", "FIFO")
 
 

@@ -62,10 +62,10 @@ class RejectedRecords:
             self.boundaries |= {first, indices[len(indices) // 2], end}
 
     def replace(self, index: int, error: KafkaError) -> None:
-        """Replace a record by its dead letter. Raises BrokerLostError for a position or a dead letter."""
+        """Replace a record by its dead letter. Raises BrokerLostError if the record is a position or a dead letter."""
         topic, key, value = self._batch.records[index]
         if topic in {"positions", "dead-letters"}:
-            # Facts without their position would be sent again, and another dead letter would be rejected too.
+            # Without their position, facts would be sent again. A dead letter for a dead letter would be rejected too.
             raise BrokerLostError(f"Kafka rejects a record for {topic}: {error.str()}")
         owner, size = (key or b"").decode(errors="replace")[:200], len(value or b"")
         reason = f"Kafka rejects a record of {size} bytes for {topic} with the key {owner!r}: {error.str()}"

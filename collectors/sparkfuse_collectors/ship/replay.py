@@ -1,4 +1,4 @@
-"""Reads again what was read of a log before, so that the events after it can be translated."""
+"""Reads the beginning of a log again, up to the cursor, so that the events after the cursor can be translated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparkfuse_kernel import INFREQUENT_EVENTS
 
 
 class Replay(NamedTuple):
-    """A translation that has seen what was read before.
+    """A translation of all events up to the cursor.
 
     ``is_complete`` is True if the log still reaches the cursor, ``is_other_application`` if its first lines belong to
     another application.
@@ -25,10 +25,10 @@ class Replay(NamedTuple):
 
 
 def replay(files: Files, found: FoundLog, cursor: Cursor, shipper: Shipper, identity: Identity | None) -> Replay:
-    """Read the log again up to the cursor; ``identity`` is the run that it belonged to.
+    """Read the log again up to the cursor; ``identity`` is the run to which the log belonged.
 
-    If the file at the cursor turns out to be compacted, the cursor notes it, and the whole file counts as read.
-    Raises NoApplicationError, BrokenFileError, OSError.
+    If the file at the cursor is a compacted file, the cursor records this, and the whole file counts as read. Raises
+    NoApplicationError, BrokenFileError, OSError.
     """
     translation, is_complete = Translation(shipper), True
     for part in found.parts:

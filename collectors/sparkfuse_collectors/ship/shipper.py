@@ -42,7 +42,7 @@ class HistoryResult(Protocol):
 
     @property
     def name(self) -> str:
-        """The name with which it was requested."""
+        """The name with which the log was requested."""
 
     @property
     def app_id(self) -> str:
@@ -54,19 +54,19 @@ class HistoryResult(Protocol):
 
     @property
     def names(self) -> Sequence[bytes]:
-        """Serialized DisplayName messages of its queries and stages."""
+        """Serialized DisplayName messages of the application's queries and stages."""
 
     @property
     def failure(self) -> str:
-        """One sentence if the log could not be read, else empty."""
+        """The reason in one sentence if the log could not be read, else empty."""
 
     @property
     def ended(self) -> bool:
-        """Whether the log has the end of the application."""
+        """Whether the log contains the end of the application."""
 
     @property
     def baselines_updated(self) -> bool:
-        """Whether its training samples, if it has any, are in the baselines."""
+        """Whether all training samples of the log, if there are any, are in the baselines."""
 
 
 class HistoryReader(Protocol):
@@ -129,7 +129,7 @@ class ShippingLoop:
             _log.info("stopped before a batch was sent; the next start reads it again")
 
     def turn(self) -> bool:
-        """Scan if it is time, and send one transaction if there is something to send; return whether there was."""
+        """Scan the folders if a scan is due, then send a transaction of new records; return whether there were any."""
         batch = Batch()
         if self.clock() >= self._scan_at:
             self._scan(batch)
@@ -210,7 +210,7 @@ class ShippingLoop:
         try:
             read = tail.read(files, self._readers, self.pace.turn_bytes, now)
         except OSError as error:
-            # Renamed after the scan, or a store that does not answer; the next scan finds the log again.
+            # The log was renamed after the scan, or the store does not answer. The next scan finds the log again.
             if not isinstance(error, FileNotFoundError):
                 self._report_problem("unreadable")
                 self._retry_at[tail.name] = now + RETRY_SECONDS
@@ -282,7 +282,7 @@ class ShippingLoop:
 
 
 def _has_changed(before: Position | None, after: Position | None) -> bool:
-    """Whether a position changed; its time, that of the last change, is not compared."""
+    """Whether a position changed. A position contains the time of its last change, which is not compared."""
     if before is not None and after is not None:
         before.updated_ms = after.updated_ms
     return before != after

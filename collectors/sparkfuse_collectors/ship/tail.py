@@ -39,10 +39,10 @@ class ReadResult:
 class LogTail:
     """Follows one log.
 
-    ``name`` stays the same when the log is renamed. ``reason`` explains why the log is quarantined. ``gaps`` counts
-    files that were lost before they were read, ``rewritten`` how often another application's log took the name.
-    ``behind_since`` is the time in seconds since which something is unread, 0 if nothing is.
-    ``abandoned`` is the time in seconds without a change after which the writer counts as dead.
+    ``name`` stays the same when the log is renamed. ``reason`` explains why the log is quarantined. ``gaps`` is the
+    number of files that were lost before they were read. ``rewritten`` is the number of times that another
+    application's log got this name. ``behind_since`` is the time in seconds since which a part of the log is unread, 0
+    if everything was read. ``abandoned`` is the time in seconds without a change after which the writer counts as dead.
     """
 
     __slots__ = (
@@ -84,13 +84,14 @@ class LogTail:
     # ---- listings of the folder
 
     def observe(self, found: FoundLog, now: float) -> None:
-        """Compare the log with how the folder lists it now."""
+        """Compare the log with the current listing of its folder."""
         self._liveness.observe(self.found, found, now)
         self.found = found
         cursor = self._content.cursor
         part = cursor.part(found)
         if part is not None and cursor.is_replaced(part):
-            # Renamed by copying, rotated, truncated, or another application's log: the content shows which.
+            # The file was renamed by copying, rotated or truncated, or it is another application's log. The content
+            # shows which case applies.
             cursor.compare_again(part)
             self._forget_content()
         elif part is not None and self._was_incomplete_copy(part):
@@ -109,18 +110,18 @@ class LogTail:
         return self.is_quarantined and self.identity is None and self._content.cursor.has_grown(part)
 
     def suspend(self) -> None:
-        """Keep the position of a log that is absent; its content is compared when it is back."""
+        """Keep the position of a log that is absent; its content is compared when the log is back."""
         if self.state in UNFINISHED:
             self._forget_content()
         self.behind_since = 0.0
 
     def _forget_content(self) -> None:
-        """Release what was read, so that it is read again and compared."""
+        """Free the translation, so that the log is read again and compared with what was read before."""
         self._content.forget()
         self._change(LogEvent.FILE_REPLACED)
 
     def wants_read(self, now: float) -> bool:
-        """Whether something was not read."""
+        """Whether a part of the log was not read yet."""
         if self.found is None:
             return False
         cursor = self._content.cursor
@@ -154,7 +155,7 @@ class LogTail:
 
     @property
     def behind_bytes(self) -> int:
-        """Bytes of the files, as stored, that were not read."""
+        """The number of stored bytes of the log's files that were not read yet."""
         if self.found is None or self.state not in UNFINISHED:
             return 0
         cursor = self._content.cursor
@@ -188,7 +189,7 @@ class LogTail:
     def read(self, files: Files, readers: ReaderCache, max_bytes: int, now: float) -> ReadResult:
         """Read about ``max_bytes`` of the log. Raises OSError if it cannot be read now.
 
-        A log whose content is wrong is quarantined with a reason, and nothing is raised.
+        If the content of the log is invalid, the log is quarantined with a reason, and no error is raised.
         """
         result = ReadResult()
         try:
@@ -202,12 +203,12 @@ class LogTail:
         if self.state not in UNFINISHED:
             self._content.release()
         if not self.wants_read(now):
-            # Otherwise a log that grows between all scans would always count as behind.
+            # Without this, a log that grows between any two scans would always be reported as behind.
             self.behind_since = 0.0
         return result
 
     def _replay(self, files: Files) -> bool:
-        """Read again what was read before; return False while that is not possible."""
+        """Read the log again up to the cursor; return False while that is not possible."""
         assert self.found is not None
         replayed = self._content.replay(files, self.found, may_be_shorter=self.state in FINISHED)
         if replayed is ReplayResult.OTHER_RUN:
@@ -256,13 +257,13 @@ class LogTail:
             result.records += records
 
     def _end_file(self, reader: LineReader, result: ReadResult, now: float) -> None:
-        """Continue after the last byte of a file: with the next file, with the end of the log, or not yet."""
+        """Handle the end of a file: continue with the next file, finish the log, or wait for more bytes."""
         following = self._content.cursor.next_part(self.found)
         is_settled = self._liveness.is_settled(self.found, now)
         if following is None and not is_settled and not self._content.start().has_ended:
             return
         if following is not None or (is_settled and is_closed(self.found)):
-            # An open log may still get the rest of its last line, and the line would count twice.
+            # The writer of an open log may still write the rest of the last line. That line would then count twice.
             self._translate(reader.finish(), result)
         if following is not None:
             self._content.cursor.move_to(following)
@@ -288,7 +289,7 @@ class LogTail:
             result.records += translation.health(now, self.behind_bytes, is_last=is_last, has_records=has_records)
 
     def _skip_lost_file(self) -> Part | None:
-        """Return the file after one that was deleted before it was read to its end."""
+        """Return the file after a file that was deleted before all of it was read."""
         following = self._content.cursor.next_part(self.found)
         if following is None or self._content.cursor.number < 0:
             return None

@@ -18,7 +18,7 @@ _REPLAY_BYTES = 8 * 1024 * 1024
 
 
 class Identity(NamedTuple):
-    """The run of an application: Spark's id, the number of the attempt (0 if there is none), its start in ms."""
+    """The run of an application: Spark's id, the number of the attempt (0 if it has none), and the start in ms."""
 
     app_id: str
     attempt: int
@@ -47,7 +47,7 @@ class Shipper:
 class Translation:
     """The translation of one log into records.
 
-    ``torn`` reports that the end of the log may be missing.
+    ``torn`` is True if the end of the log may be missing.
     """
 
     __slots__ = ("_reported_at", "_translator", "torn")
@@ -72,7 +72,7 @@ class Translation:
 
     @property
     def has_plugin(self) -> bool:
-        """Whether the plugin reports the application, so that its facts exist already."""
+        """Whether the plugin sends the facts of the application, so that the shipper must not send them."""
         return self._translator.has_plugin
 
     @property
@@ -82,7 +82,7 @@ class Translation:
 
     @property
     def malformed(self) -> int:
-        """Lines and events so far that were malformed, and facts that were too large."""
+        """The number of malformed lines, malformed events and too large facts so far."""
         return self._translator.malformed
 
     @property
@@ -102,7 +102,7 @@ class Translation:
         return self._translator.translate(chunk.events)
 
     def replay(self, reader: LineReader, until: int | None) -> bool:
-        """Replay the events up to a plain offset or to the end of the file; their facts were sent before.
+        """Translate again the events whose facts were sent before, up to a plain offset or to the end of the file.
 
         Returns whether a line begins at that offset. Raises NoApplicationError, BrokenFileError, OSError.
         """

@@ -52,7 +52,7 @@ class Run:
 
     @property
     def started_ms(self) -> int:
-        """When it started, ms since the epoch."""
+        """The start of the run in ms since the epoch."""
         return self.place[1]
 
 
@@ -66,7 +66,7 @@ def ended_runs(client: Client, job_key: str | None = None) -> list[Run]:
 def stages_of(client: Client, runs: Sequence[Run]) -> dict[Place, list[dict[str, Any]]]:
     """Return the ended stage attempts of each run, as the columns of stage_live that baselines use.
 
-    Each has its ``completeness`` too. Raises StoreEmptyError, StoreOlderError.
+    Each stage attempt also has its ``completeness``. Raises StoreEmptyError, StoreOlderError.
     """
     found: dict[Place, list[dict[str, Any]]] = {run.place: [] for run in runs}
     for logged, some in chunks(runs):
@@ -86,7 +86,7 @@ def stage_table(logged: bool) -> str:
 
 
 def chunks(runs: Iterable[Run], most: int = RUNS_AT_ONCE) -> Iterator[tuple[bool, Sequence[Run]]]:
-    """Yield the runs in chunks of one kind: whether their logs were read, and the runs."""
+    """Yield chunks of runs, each with whether the logs of its runs were read; chunks never mix both kinds."""
     for logged in (True, False):
         of_origin = [run for run in runs if run.logged is logged]
         for start in range(0, len(of_origin), most):
@@ -140,7 +140,7 @@ def _logged_runs(client: Client, job_key: str | None) -> Iterator[Run]:
 
 
 def _live_runs(client: Client, job_key: str | None) -> Iterator[Run]:
-    """The job key is resolved from the properties of the run; its results come from its last live row."""
+    """Yield runs from live rows: the job key comes from the run's properties, the results from its last row."""
     columns = ", ".join(f"application_{name} AS {name}" for name in _APPLICATION)
     last = f"""
         SELECT app_id, app_start_ms, app_attempt, {columns}

@@ -18,7 +18,7 @@ STAGES, APPLICATIONS = "stage_live", "app_live"
 VIEWS_IN_HISTORY = (STAGES, APPLICATIONS)
 # Rows of expected values per statement: ClickHouse limits the text of a statement to 256 KiB.
 ROWS_AT_ONCE = 500
-# Rules per statement: one bit of a UInt64 states whether a rule has its columns.
+# Rules per statement: in a UInt64, one bit per rule shows whether the row has the columns of that rule.
 MOST_RULES = 60
 _PLACE = "app_id, app_start_ms, app_attempt"
 _TYPES = {"string": "String", "bool": "Bool", "int32": "Int64", "int64": "Int64", "double": "Float64"}
@@ -84,13 +84,13 @@ def _asked(
 
 
 def _evident(rule: Rule) -> str:
-    """Return SQL for whether the row has all required columns of the rule."""
+    """Return a SQL condition that is true if the row has all columns that the rule requires."""
     needed = " AND ".join(f"`{name}` IS NOT NULL" for name in needed_columns(rule))
     return f"({needed})" if needed else "1"
 
 
 def _stops(rule: Rule) -> str:
-    """Return SQL for whether the ``needs`` of the rule's fuse match."""
+    """Return a SQL condition that is true if the ``needs`` of the rule's fuse match."""
     return f"ifNull({needs_sql(rule, 'clickhouse')}, 0)" if rule.fuse and rule.fuse.needs else "1"
 
 
@@ -102,7 +102,7 @@ def _joined(view: str, rules: Sequence[Rule], logged: bool, rows: Sequence[_Row]
     given = [name for name in VIEWS[view] if name in filled and name != "judged_ms"]
     stored = ", ".join(f"s.`{name}` AS `{name}`" for name in own if name not in keys.split(", "))
     filled_sql = ", ".join(f"e.`{name}` AS `{name}`" for name in given)
-    # History has no progress of running tasks to project from, so the elapsed time is compared.
+    # History does not contain the progress of running tasks, so the elapsed time is compared instead of a projection.
     judged = ["if(e.expected_ms IS NULL, NULL, s.elapsed_ms) AS judged_ms"] if "judged_ms" in filled else []
     chosen = ", ".join([each for each in (stored, filled_sql) if each] + judged)
     places = ", ".join(f"s.{name} AS {name}" for name in keys.split(", "))

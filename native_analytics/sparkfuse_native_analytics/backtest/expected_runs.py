@@ -72,7 +72,7 @@ class _Baselines:
             self._next = next(self._coming, None)
 
     def at(self, fingerprint: str, moment_ms: int) -> Fit | None:
-        """Return the current baseline of a stage or of the application."""
+        """Return the fit of a stage or of the application, from the samples added so far."""
         return fit(self._samples.get(fingerprint, ()), moment_ms)
 
 

@@ -1,4 +1,4 @@
-"""Evaluates rules on the store's history job by job: what each would have paged and stopped, and what is unknown."""
+"""Evaluates rules on the store's history, job by job: the pages and stops of each rule, and what is unknown."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ RUNS_AT_ONCE = 200
 class JobResult:
     """The result of a rule for one job. All counts are runs, except ``stages``: stage attempts that match.
 
-    ``judged`` runs have a row with all columns of the rule. ``critical``, ``warning`` and ``info`` count runs by the
-    worst severity that would have fired; in ``silenced`` runs the rule matched only as a symptom. ``stopped`` counts
-    runs in which the fuse controller would have been asked to act; None for a rule without a fuse.
+    ``judged`` is the number of runs that have a row with all columns of the rule. ``critical``, ``warning`` and
+    ``info`` are the runs by the worst severity that would have fired; in ``silenced`` runs the rule matched only as a
+    symptom. ``stopped`` are the runs on which the fuse controller would have acted; None for a rule without a fuse.
     """
 
     job_key: str
@@ -48,7 +48,7 @@ class JobResult:
 
     @property
     def per_100_runs(self) -> float | None:
-        """Of 100 evaluated runs, those in which the rule would have fired; None without an evaluated run."""
+        """Runs in which the rule would have fired, per 100 evaluated runs; None without an evaluated run."""
         return round(100 * self.matched / self.judged, 2) if self.judged else None
 
 
@@ -198,7 +198,7 @@ def _finding(rule: Rule, evaluation: Evaluation) -> Finding:
 
 
 def _acts(rule: Rule, evaluation: Evaluation, run: ExpectedRun) -> bool:
-    """Whether the fuse controller would have been asked to act: needs match, after has passed, evidence is complete."""
+    """Whether the fuse controller would have acted: ``needs`` match, ``after`` has passed, evidence is complete."""
     if rule.fuse is None or not evaluation.stops or evaluation.completeness < COMPLETE:
         return False
     elapsed = run.run.row["elapsed_ms"] if evaluation.stage is None else run.elapsed_ms.get(evaluation.stage)

@@ -1,4 +1,4 @@
-"""Compares two runs."""
+"""Compares two runs of a job."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparkfuse_native_analytics.compare.stage_time_model import measure_of
 
 _QUERY_NUMBER = re.compile(r"q\d+: ")
 SAME_VOLUME = 1.05
-"""Bytes of equal rows differ by a few percent with their order and compression."""
+"""The ratio of bytes up to which two volumes count as equal: order and compression change the bytes of equal rows."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Part:
 
 @dataclass(frozen=True)
 class StagePair:
-    """A stage in both runs or in one; ``before_ms`` and ``after_ms`` are its shares of the critical path in ms."""
+    """A stage of both runs or of one; ``before_ms`` and ``after_ms`` are its shares of the critical path in ms."""
 
     before: Stage | None
     after: Stage | None
@@ -45,7 +45,7 @@ class StagePair:
 
     @property
     def stage(self) -> Stage:
-        """The stage in the second run, else in the first."""
+        """The stage of the second run; the stage of the first run if the second does not have it."""
         stage = self.after or self.before
         assert stage is not None
         return stage
@@ -53,7 +53,7 @@ class StagePair:
 
 @dataclass(frozen=True)
 class QueryPair:
-    """A query in both runs or in one; times are the shares of its stages of the critical path in ms."""
+    """A query of both runs or of one; times are its stages' shares of the critical path in ms."""
 
     before: Query | None
     after: Query | None
@@ -70,7 +70,7 @@ class QueryPair:
 
 @dataclass(frozen=True)
 class Outside:
-    """Time outside stages of one kind in both runs, with its cause."""
+    """One kind of time outside stages, in both runs, with the cause of the difference."""
 
     kind: str
     cause: str
@@ -79,7 +79,7 @@ class Outside:
 
     @property
     def difference_ms(self) -> int:
-        """How much it adds to the difference of the runs."""
+        """How much this kind of time adds to the difference of the runs."""
         return self.after_ms - self.before_ms
 
 
@@ -121,7 +121,7 @@ def compare(before: Run, after: Run) -> Comparison:
 
     Stages are matched by fingerprint and occurrence. The duration of a run is the sum of its stages' shares of the
     critical path (`critical_path`) and the time outside stages. `attribution` splits a stage's difference into parts;
-    a stage that only one run has counts as a plan change. Queries are matched by their matched stages, else by name.
+    if only one run has a stage, its share is a plan change. Queries are matched by their matched stages, else by name.
     """
     changes = changed(before.configuration, after.configuration)
     bears_on = {each.bears_on for each in changes}
@@ -164,7 +164,7 @@ def _pairs(
 
 
 def _volume_moved(one: Stage, other: Stage) -> bool:
-    """Whether the volume changed by more than the usual difference of equal data."""
+    """Whether the volumes differ by more than volumes of equal data usually do."""
     measure = measure_of(one.main, other.main)
     if measure is None:
         return False
@@ -183,7 +183,7 @@ def _causes(pairs: Sequence[StagePair], outside: Sequence[Outside]) -> list[tupl
 
 
 def _plan(before: Run, after: Run, pairs: Sequence[StagePair]) -> tuple[PlanNode, ...]:
-    """Return the plan nodes of stages that only one run has, where their counts differ."""
+    """Return the plan nodes whose number differs, within the stages that only one run has."""
     one = _nodes(before, [pair.before for pair in pairs if pair.before and not pair.after])
     other = _nodes(after, [pair.after for pair in pairs if pair.after and not pair.before])
     names = sorted({name for name in (*one, *other) if one[name] != other[name]})

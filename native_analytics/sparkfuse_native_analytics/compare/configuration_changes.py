@@ -23,7 +23,10 @@ COST = "cost"
 
 @dataclass(frozen=True)
 class Changed:
-    """A property that differs; a value is None if the run does not set it. ``bears_on`` is what it affects."""
+    """A property that differs; a value is None if the run does not set the property.
+
+    ``bears_on`` is what the property affects.
+    """
 
     key: str
     before: str | None

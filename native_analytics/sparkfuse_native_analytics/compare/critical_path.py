@@ -1,4 +1,4 @@
-"""Assigns each moment of a run to the stage that it waits for, without gap or overlap."""
+"""Assigns each moment of a run to the stage that the run waits for, without gap or overlap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OUTSIDE = ("before_first_stage", "no_executor", "driver", "after_last_stage")
 
 @dataclass(frozen=True)
 class Shares:
-    """The duration of a run in ms by stage id and by the kinds of OUTSIDE; together they are the whole duration."""
+    """The duration of a run in ms by stage id and by the kinds of OUTSIDE; the sum is the whole duration."""
 
     stages: Mapping[int, int]
     outside: Mapping[str, int]

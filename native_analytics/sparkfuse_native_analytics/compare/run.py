@@ -13,8 +13,8 @@ class Attempt:
 
     ``submitted_ms`` <= ``launched_ms`` (first task) <= ``finished_ms`` (last task) <= ``completed_ms``.
     ``ended_wall_ms`` and ``failed`` cover all ended task attempts, the other sums only successful ones. ``wall_ms`` is
-    from launch to finish, ``run_ms`` the time in the run method. ``biggest_bytes`` and ``biggest_ms`` belong to the
-    task that read most; ``longest_ms`` is the duration of the longest task.
+    from launch to finish, ``run_ms`` the time in the run method. ``biggest_bytes`` and ``biggest_ms`` describe the task
+    that read most; ``longest_ms`` is the duration of the longest task.
     """
 
     attempt: int
@@ -42,7 +42,7 @@ class Attempt:
 
     @property
     def elapsed_ms(self) -> int:
-        """From submission to completion."""
+        """The time from submission to completion in ms."""
         return self.completed_ms - self.submitted_ms
 
 
@@ -69,7 +69,7 @@ class Stage:
 
     @property
     def main(self) -> Attempt:
-        """The attempt with most successful tasks, the first of equals; the others are repeats."""
+        """The attempt with most successful tasks, the first if several have as many; other attempts are repeats."""
         return max(self.attempts, key=lambda each: (each.tasks, -each.attempt))
 
     @property
@@ -80,7 +80,10 @@ class Stage:
 
 @dataclass(frozen=True)
 class Executor:
-    """Task slots and when they existed; ``removed_ms`` is None if the executor was not removed."""
+    """The task slots of one executor, and the period in which they existed.
+
+    ``removed_ms`` is None if the executor was not removed.
+    """
 
     cores: int
     added_ms: int

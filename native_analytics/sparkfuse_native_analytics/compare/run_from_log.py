@@ -120,8 +120,8 @@ def _attempt(row: Mapping[str, Any], until: int) -> Attempt:
 def _share_of_successful(row: Mapping[str, Any]) -> Callable[..., int]:
     """Return a function that estimates the part of a sum that belongs to successful attempts.
 
-    The kernel sums over all ended attempts with metrics, and failed ones read the same data again. Their part is
-    assumed to be proportional to their number.
+    The kernel sums over all ended attempts with metrics, and failed ones read the same data again. The part of failed
+    attempts is assumed to be proportional to their number.
     """
     measured = _count(row, "tasks") - _count(row, "without_metrics")
     succeeded = min(_count(row, "succeeded"), measured)
@@ -142,7 +142,7 @@ def _first(stages: list[dict[str, Any]], until: int) -> int:
 
 
 def _properties(environment: Any) -> dict[str, str]:
-    # The reader also returns properties that identify the job.
+    # The reader also returns properties that identify the job; they are not compared.
     allows = allowed_configuration().allows
     rows = environment.select(["section", "key", "value"]).to_pylist()
     return {row["key"]: row["value"] or "" for row in rows if row["section"] == PROPERTIES and allows(row["key"])}

@@ -61,7 +61,7 @@ def active_ms(values: Mapping[str, float]) -> float:
 def measure_of(one: Attempt, other: Attempt) -> str | None:
     """Return the measure of volume that both attempts have: bytes or records read, else bytes or records written.
 
-    None if there is none.
+    None if the attempts have no measure in common.
     """
     return next((name for name in _MEASURES if getattr(one, name) > 0 and getattr(other, name) > 0), None)
 
@@ -119,6 +119,6 @@ def _longer_by_data(attempt: Attempt) -> float:
 
 
 def _spent(attempt: Attempt, run_ms: int) -> dict[str, float]:
-    """Split the run time by metric; time without a metric (disks, Python, waiting) is other."""
+    """Split the run time by metric; time without a metric (disks, Python, waiting) is the part ``other``."""
     named = {"cpu": attempt.cpu_ms, "gc": attempt.gc_ms, "fetch_wait": attempt.fetch_wait_ms}
     return {**{name: float(spent) for name, spent in named.items()}, "other": float(run_ms - sum(named.values()))}

@@ -12,7 +12,7 @@ from sparkfuse_kernel.event_logs.log import Log, NoEventLogError, UnreadableLogE
 from sparkfuse_native_analytics.event_logs.scrubbed import scrubbed
 
 THREADS = 2
-# Logs that are read before the caller asks for them.
+# Limit of logs that are read ahead, before the caller requests them.
 PREFETCHED_LOGS = 4
 StageKey = tuple[int, int]
 

@@ -23,7 +23,8 @@ from sparkfuse_rules.errors import RuleError
 USAGE = 2
 UNAVAILABLE = 3
 FENCED = 4
-# A running stage has a row in each window; this many windows may be late before its latest row is too old to act on.
+# A running stage has a row in each window; if this many windows are missing, the latest row of the stage is too old for
+# an act.
 FRESH_WINDOWS = 4
 FRESH_AT_LEAST_MS = 20_000
 

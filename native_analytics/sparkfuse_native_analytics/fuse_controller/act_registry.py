@@ -1,6 +1,6 @@
-"""What the fuse did in the last hours: rebuilt from the audit log, so that a restart forgets nothing.
+"""The acts of the fuse in the last hours. They are read from the audit log, so that no act is lost at a restart.
 
-Only audit records spend budgets. Receipts come from jobs and are hints.
+Only audit records spend budgets. Receipts come from jobs, so they are only hints.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from sparkfuse_native_analytics.fuse_controller.scope import Run
 SENT, WOULD_ACT, VERIFIED = "sent", "would_act", "verified"
 ENDED, UNFREED, REFUSED, UNKNOWN = "ended", "unfreed", "refused", "unknown"
 ACT_MODE, WARN_MODE, SHADOW_MODE, OFF_MODE = "act", "warn", "shadow", "off"
-# Acts of this time are in the share of applications that the fuse may affect in a cluster.
+# An application counts as affected by the fuse for this long after an act; the share of affected applications is
+# limited.
 BIG_PICTURE_MS = 15 * 60_000
 # Fuses that did not change for this long belong to runs that ended, and are removed.
 FORGET_MS = 2 * HOUR_MS
@@ -24,7 +25,10 @@ FORGET_MS = 2 * HOUR_MS
 
 @dataclass(frozen=True)
 class Act:
-    """One act, or one that a mode below ``act`` announced. ``outcome`` is empty until it is verified."""
+    """One act, or the act that a mode below ``act`` only announced.
+
+    ``outcome`` is empty until the outcome is verified.
+    """
 
     signal_id: str
     at_ms: int
@@ -47,10 +51,10 @@ class ActRegistry:
         self._fuses: dict[tuple[Run, str], Fuse] = {}
 
     def record(self, record: AuditRecord) -> None:
-        """Add a record of the audit log. Adding it twice has no effect."""
+        """Add a record of the audit log. Adding a record twice has no effect."""
         if record.step == VERIFIED and record.signal_id in self._acts:
             self._acts[record.signal_id] = replace(self._acts[record.signal_id], outcome=record.outcome)
-        # A probe of a healthy run announces nothing; it has the step "probed".
+        # A probe has the step "probed", which announces no act.
         act_id = record.signal_id or f"record-{record.sequence}"
         if record.step not in (SENT, WOULD_ACT) or act_id in self._acts:
             return
@@ -79,7 +83,7 @@ class ActRegistry:
         return sorted(acts, key=lambda act: act.at_ms)
 
     def unverified(self) -> list[Act]:
-        """Return the acts whose outcome is not known yet."""
+        """Return the acts whose outcome is not verified yet."""
         return [act for act in self._acts.values() if act.mode == ACT_MODE and not act.outcome]
 
     def acts(self) -> Iterable[Act]:
@@ -87,7 +91,7 @@ class ActRegistry:
         return self._acts.values()
 
     def affected(self, cluster: str, now_ms: int) -> set[Run]:
-        """Return the runs of a cluster that the fuse acted on in the last 15 minutes, or would have."""
+        """Return the runs of a cluster on which the fuse acted, or would have acted, in the last 15 minutes."""
         return {
             act.run
             for act in self._acts.values()

@@ -16,7 +16,7 @@ REQUESTED = "approval_requested"
 
 
 class ApprovalBook:
-    """The approvals that were given and not used."""
+    """The approvals that people gave and that no signal used yet."""
 
     def __init__(self, keys: Mapping[str, TrustedKey], revoked: Callable[[], frozenset[str]]) -> None:
         """``revoked`` returns the ids of revoked keys."""
@@ -26,7 +26,7 @@ class ApprovalBook:
         self._requested: set[str] = set()
 
     def put(self, content: bytes | None, appended_ms: int) -> str | None:
-        """Add one record that the broker appended at ``appended_ms``; return why it was not accepted, or None."""
+        """Add one record that the broker appended at ``appended_ms``; return why it was rejected, else None."""
         try:
             signed = from_json(SignedMessage, content or b"")
             approval = verify(signed, Approval, TOPIC, APPROVE, self._trusted, appended_ms, self._revoked())
@@ -36,7 +36,7 @@ class ApprovalBook:
         return None
 
     def record(self, record: AuditRecord) -> None:
-        """Add a record of the audit log: an approval that was used, or a request."""
+        """Add a record of the audit log, which may report a used approval or the request of an approval."""
         if record.approval_id:
             self._used.add(record.approval_id)
         if record.step == REQUESTED:

@@ -1,4 +1,4 @@
-"""The chain of audit records: each contains the hash of the record before, so that a change or a gap is visible."""
+"""The chain of audit records. Each record has the hash of the record before, so that a change or gap is visible."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def record_hash(content: bytes) -> str:
 
 
 def chain_errors(contents: Iterable[bytes]) -> Iterator[str]:
-    """Yield a sentence for each place where the chain is broken; the first record may be any part of the chain.
+    """Yield a sentence for each place where the chain is broken; the first record may be any record of the chain.
 
     Records that retention has deleted are not an error.
     """

@@ -25,7 +25,7 @@ class AuditLog:
     """The chain of audit records. A signal and the record that announces it are written together or not at all."""
 
     def __init__(self, approvals: ApprovalBook, key: EllipticCurvePrivateKey | None) -> None:
-        """``key`` signs signals; without one no signal can be written."""
+        """Create an empty log. ``key`` signs signals; without a key no signal can be written."""
         self.acts = ActRegistry()
         self.probes = ProbeBook()
         self.probe_records = ProbeRecords()

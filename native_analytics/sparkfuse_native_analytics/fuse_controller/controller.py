@@ -30,7 +30,7 @@ from sparkfuse_native_analytics.fuse_controller.silences import SilencesUnknownE
 from sparkfuse_native_analytics.fuse_controller.view import Ending, LiveView, RunningStage
 
 STARTED, BIG_PICTURE = "started", "big_picture"
-# The longest running stages are asked first; more would not fit into the budget of probes.
+# Limit of stages that are probed at once, the longest running first; more would exceed the budget of probes.
 PROBE_CANDIDATES = 1_000
 
 
@@ -46,7 +46,7 @@ class FuseController:
         dashboard_url: str,
         gates: Mapping[str, Gate] = GATES,
     ) -> None:
-        """``keys`` verify controls and approvals. Without ``signing_key`` nothing is sent: shadow mode only records."""
+        """Create a controller. ``keys`` verify controls and approvals; without ``signing_key`` no signal is sent."""
         self.view = view
         self.controls = ControlBook(keys)
         self.approvals = ApprovalBook(keys, lambda: self.controls.revoked_keys)
@@ -75,7 +75,7 @@ class FuseController:
         self.outcomes.end(ending)
 
     def watched_runs(self) -> set[Run]:
-        """Return the runs whose end matters."""
+        """Return the runs whose end the controller must learn: those of open acts and of probes."""
         return self.audit.probes.runs() | {act.run for act in self.audit.acts.unverified()}
 
     def start(self, environment: Environment) -> None:
@@ -125,7 +125,7 @@ class FuseController:
         )
 
     def _carry_out(self, case: Case, environment: Environment) -> Iterator[AuditRecord]:
-        """Act on a case that passes all gates; yield the record of one that does not, once for each gate."""
+        """Act on a case that passes all gates; for another case, yield a record if its first refusing gate changed."""
         refused, scope = refusal(case, self._gates), case.candidate.scope
         if refused is None:
             self._act(case, environment)
@@ -156,7 +156,7 @@ class FuseController:
         self.audit.write(environment, [records.case_record(case, step, now_ms, signal)], signal)
 
     def _plan(self, case: Case, now_ms: int) -> tuple[str, str | None, str]:
-        """Return the mode that applies, the action (None if the ladder does not advance), and a note."""
+        """Return the mode for the case, the action (None if the ladder does not advance), and a note."""
         policy, mode, scope = case.variant.rule.fuse, self.policy.mode(case.variant.rule), case.candidate.scope
         assert policy is not None, "only rules with a fuse are candidates"
         if mode == WARN_MODE:
@@ -179,7 +179,7 @@ class FuseController:
         return record.shortfall(self.policy.safeguards.arming.probes)
 
     def _approved(self, case: Case, signal: Signal, step: Step, environment: Environment) -> Step | None:
-        """Attach the approval of a person to the signal; without one request it once and return None."""
+        """Attach a person's approval to the signal; if there is no approval, request it once and return None."""
         digest, now_ms = target_digest(signal), environment.now_ms()
         found = self.approvals.find(digest, now_ms)
         if found is None:
@@ -210,7 +210,8 @@ class FuseController:
     def _probe_stage(self, variant: Variant, stage: RunningStage, environment: Environment) -> None:
         now_ms, policy = environment.now_ms(), variant.rule.fuse
         action = policy.actions[0] if policy else WARN
-        # The job is not known without a finding; a hold of a job does not matter, because a probe stops nothing.
+        # Without a finding the job is not known. So a hold of the job is not checked, which is safe, because a probe
+        # stops nothing.
         of_stage = (stage.stage_id, stage.stage_attempt)
         target = Target(stage.run, "", variant.rule.id, variant.policy_hash, of_stage)
         signal = self._signal(target, action, now_ms, probe=True)
@@ -268,6 +269,6 @@ def _target(case: Case) -> Target:
 
 
 def _has_target(action: str, candidate: Candidate) -> bool:
-    """Return whether the finding names what the action needs."""
+    """Return whether the finding contains the stage, query or task that the action needs."""
     needed = {"kill_task": "task_id", "cancel_query": "query_id", "cancel_stage": "stage_id"}.get(action)
     return needed is None or candidate.run.HasField(needed)

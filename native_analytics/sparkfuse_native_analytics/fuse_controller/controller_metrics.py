@@ -20,7 +20,7 @@ _log = logging.getLogger("sparkfuse.fuse_controller")
 
 @dataclass
 class ControllerMetrics:
-    """Counters of what was read and decided, and gauges of why nothing can be stopped."""
+    """Counters of records and decisions, and gauges of the reasons why the controller cannot stop anything."""
 
     registry: CollectorRegistry = field(default_factory=lambda: REGISTRY)
 

@@ -1,7 +1,7 @@
 """The policy of the fuse controller, reloaded when sparkfuse.yaml changes so that a hold takes effect at once.
 
-A file that was deleted or is not valid any more puts every rule in shadow mode: a typing error in a hold must not
-leave the fuse armed.
+A file that was deleted or is not valid any more sets every rule to shadow mode: a typing error in a hold must not leave
+the fuse armed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _log = logging.getLogger("sparkfuse.fuse_controller")
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """A rule with a fuse, as it applies to some jobs. ``policy_hash`` identifies its conditions for the hook."""
+    """A rule with a fuse, as configured for some jobs. ``policy_hash`` identifies its conditions for the hook."""
 
     rule: Rule
     policy_hash: str
@@ -34,7 +34,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class RuleVariants:
-    """The variants of one rule: by pattern of the job key, in order, and for all other jobs. None is disabled."""
+    """The variants of one rule: by pattern of the job key, in order, and for all other jobs.
+
+    None means that the rule is disabled.
+    """
 
     by_job: tuple[tuple[str, Variant | None], ...]
     otherwise: Variant | None
@@ -53,7 +56,10 @@ class RuleVariants:
 
 @dataclass(frozen=True)
 class ControllerPolicy:
-    """Rules with a fuse, the default mode, and the safeguards. ``error``: why the file is not valid, or empty."""
+    """Rules with a fuse, the default mode, and the safeguards.
+
+    ``error`` is the reason why sparkfuse.yaml is not valid, or empty.
+    """
 
     rules: Mapping[str, RuleVariants]
     default_mode: str
@@ -61,7 +67,7 @@ class ControllerPolicy:
     error: str = ""
 
     def mode(self, rule: Rule) -> str:
-        """Return off, shadow, warn or act: the mode of the rule, or the default; at most shadow after an error."""
+        """Return the mode of the rule, or the default mode; at most shadow after an error."""
         mode = (rule.fuse.mode if rule.fuse else None) or self.default_mode
         return SHADOW_MODE if self.error and mode in SIGNING_MODES else mode
 
@@ -117,16 +123,16 @@ def _variant(rule: Rule | None) -> Variant | None:
 
 
 class PolicyReloader:
-    """Holds the policy in force, and reads it again when the file changes."""
+    """The current policy, which is read again when the file changes."""
 
     def __init__(self, settings: Settings, catalog: Path | None = None) -> None:
-        """Raises RuleError if the policy is not valid at the start."""
+        """Read the policy. Raises RuleError if it is not valid."""
         self._settings, self._catalog = settings, catalog
         self._stamp = self._file_stamp()
         self.policy = read_controller_policy(settings, catalog)
 
     def reload(self) -> ControllerPolicy | None:
-        """Return the new policy if the file changed; after an error the old one with the error, in shadow mode."""
+        """Return the new policy if the file changed; after an error, the old policy in shadow mode, with the error."""
         stamp = self._file_stamp()
         if stamp == self._stamp:
             return None

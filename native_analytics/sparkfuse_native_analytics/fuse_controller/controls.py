@@ -1,8 +1,8 @@
 """The orders of operators, from the topic ``controls``: holds, armings and revoked keys.
 
-The hook reads the same topic before each act and follows the same rules. A record that cannot be verified is treated
-as a hold of everything, because it may have replaced one. Keys must be valid at the time at which the broker appended
-the record, so that old controls stay valid after a rotation of keys.
+The hook reads the same topic before each act and follows the same rules. A record that cannot be verified counts as a
+hold of everything, because the record may have replaced a hold. Keys must be valid at the time at which the broker
+appended the record, so that old controls stay valid after a rotation of keys.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KINDS = (HOLD, ARM, REVOKE_KEY)
 
 @dataclass(frozen=True)
 class Subject:
-    """What the fuse is about to act on, as controls select it."""
+    """The target of a possible act, with the properties by which controls select targets."""
 
     cluster: str
     rule: str
@@ -36,7 +36,7 @@ class ControlBook:
     """The latest control of each id. Not safe to share between threads."""
 
     def __init__(self, keys: Mapping[str, TrustedKey]) -> None:
-        """``keys``: the trusted keys; only those with the purpose approve can sign a control."""
+        """Create an empty book. Among the trusted ``keys``, only those with the purpose approve can sign a control."""
         self._trusted = keys
         self._controls: dict[str, tuple[Control, str]] = {}
         self._unverified: dict[str, str] = {}
@@ -48,7 +48,7 @@ class ControlBook:
         return frozenset(self._revoked)
 
     def put(self, key: str, content: bytes | None, appended_ms: int) -> str | None:
-        """Add one record that the broker appended at ``appended_ms``; return why it was not accepted, or None.
+        """Add one record that the broker appended at ``appended_ms``; return the reason if it was rejected, else None.
 
         A record without content is ignored: releases are signed, so deleting a record must not end a hold.
         """

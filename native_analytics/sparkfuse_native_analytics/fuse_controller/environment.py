@@ -1,4 +1,4 @@
-"""What the controller needs from outside: the clock, Kafka and Alertmanager. The simulation has its own."""
+"""The interface of the controller to the clock, Kafka and Alertmanager. The simulation implements it too."""
 
 from __future__ import annotations
 

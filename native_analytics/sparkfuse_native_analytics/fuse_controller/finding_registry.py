@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 from sparkfuse_native_analytics.fuse_controller.scope import Run, Scope
 
-# Detection sends a firing finding again each minute; the rest covers one window and the way here.
+# Detection publishes a firing finding again each minute; the rest of this limit covers one window and the transport.
 MAX_AGE_MS = 90_000
-# A finding that is further in the future than clocks differ cannot be judged by its age.
+# If a finding is further in the future than clocks may differ, its age is unknown.
 MAX_FUTURE_MS = 10_000
 _FIRING = "firing"
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One run of a firing finding: what the fuse may act on."""
+    """One run of a firing finding, on which the fuse may act."""
 
     scope: Scope
     finding: Finding

@@ -1,4 +1,4 @@
-"""The state of all applications in one evaluation, and the case of each candidate in it."""
+"""The state of all applications in one evaluation of the controller, and the case of each candidate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sparkfuse_rules.alert_labels import alert_labels
 
 @dataclass(frozen=True)
 class Silences:
-    """The active silences, or why they are not known."""
+    """The active silences, or the reason why they are not known."""
 
     active: Sequence[Silence] = ()
     unknown: str = ""
@@ -26,7 +26,7 @@ class Silences:
     def reason(self, candidate: Candidate, mode: str) -> str | None:
         """Return why a finding is treated as silenced; None if it is not.
 
-        Shadow mode stops nothing, so it does not need the answer.
+        Shadow mode stops nothing, so unknown silences do not matter there.
         """
         if self.unknown:
             return None if mode == SHADOW_MODE else f"it is unknown whether the finding is silenced: {self.unknown}"
@@ -61,11 +61,14 @@ class Fleet:
         self.applications = self._affected(confirmed, view)
 
     def use_silences(self, silences: Silences) -> None:
-        """Set the silences; asked only if a case passes all other gates."""
+        """Set the silences, which are requested only if a case passes all other gates."""
         self._silences = silences
 
     def cases(self) -> Iterator[Case]:
-        """Yield the case of each candidate, in its present state: an act before it may have spent the budget."""
+        """Yield the case of each candidate.
+
+        A case is created only when it is needed, because an act on an earlier candidate may have spent the budget.
+        """
         for candidate, variant in self.candidates:
             yield self._case(candidate, variant)
 
@@ -118,7 +121,7 @@ class Fleet:
 
 
 def subject_of(candidate: Candidate) -> Subject:
-    """Return what holds and armings select by."""
+    """Return the properties of a candidate by which holds and armings select it."""
     run = candidate.scope.run
     return Subject(run.cluster, candidate.scope.rule, candidate.finding.job_key, run.app_id)
 

@@ -1,8 +1,8 @@
 """The gates between a firing finding and a signal, in their order.
 
-Each gate is a pure function of one `Case`, so that a test can remove one and show what it prevents. The first gate
-that does not pass decides; gates of the case itself come before gates of the fleet, so that the audit log shows the
-closest reason.
+Each gate is a pure function of one `Case`, so that a test can remove a gate and show what that gate prevents. The first
+gate that does not pass decides; gates of the case itself come before gates of the fleet, so that the audit log shows
+the closest reason.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ HELD, OVER_BUDGET = "held", "over_budget"
 
 @dataclass(frozen=True)
 class AffectedApplications:
-    """How many applications of a cluster run, and how many of them the fuse affects."""
+    """The number of running applications of a cluster, and the number of those that the fuse affects."""
 
     cluster: str
     running: int
     affected: int
 
     def exceeds(self, bounds: BigPicture) -> bool:
-        """Return whether so many are affected that the platform or Sparkfuse is the likely fault."""
-        # An affected application runs, even if the view has no recent row of it.
+        """Return whether so many applications are affected that the platform or Sparkfuse is the likely cause."""
+        # An affected application counts as running, even if the view has no recent row of the application.
         running = max(self.running, self.affected)
         return self.affected >= bounds.applications and self.affected > bounds.share * running
 
 
 @dataclass(frozen=True)
 class Health:
-    """The state of the controller itself: why it must not act, or empty texts.
+    """The health of the controller itself, which must be good before it may act.
 
-    ``behind``: partitions that were not read to their end. ``clock_skew_ms``: own clock minus the broker's, None if it
-    is not known.
+    ``behind`` names a partition that was not read to its end, or is empty. ``clock_skew_ms``: own clock minus the
+    broker's, None if it is not known.
     """
 
     behind: str = ""
@@ -54,8 +54,8 @@ class Health:
 class Case:
     """Everything that a decision depends on.
 
-    ``match``: the rule on the controller's own latest row; None if it does not hold there. ``hold``, ``silence``,
-    ``over_budget``: the reason, or None. ``silence`` is set too if the silences are not known.
+    ``match`` is the match of the rule on the controller's own latest row, or None. ``hold``, ``silence`` and
+    ``over_budget`` are the reason for a refusal, or None. ``silence`` is set too if the silences are not known.
     """
 
     candidate: Candidate
@@ -99,7 +99,7 @@ def clock(case: Case) -> Refusal | None:
 
 
 def recent_finding(case: Case) -> Refusal | None:
-    """Refuse a finding that is no longer repeated, or from the future."""
+    """Refuse a finding that is no longer published again, or whose time is in the future."""
     age_ms = case.now_ms - case.candidate.finding.updated_ms
     if age_ms > MAX_AGE_MS:
         return Refusal("finding", None, f"the finding was updated {age_ms} ms ago")
@@ -109,7 +109,7 @@ def recent_finding(case: Case) -> Refusal | None:
 
 
 def own_view(case: Case) -> Refusal | None:
-    """Refuse if the rule does not hold for the controller's own latest row of the running stage."""
+    """Refuse if the rule does not match on the controller's own latest row of the running stage."""
     if case.match is None:
         return Refusal("view", None, "the rule does not hold for the latest row of the stage")
     return None
@@ -126,7 +126,7 @@ def completeness(case: Case) -> Refusal | None:
 
 
 def severity(case: Case) -> Refusal | None:
-    """Refuse below the severity that the policy asks for, in the finding and in the controller's own view."""
+    """Refuse if the severity in the finding or in the controller's own view is below that of the policy."""
     policy = case.variant.rule.fuse
     lowest = SEVERITIES.index(policy.severity if policy else SEVERITIES[0])
     found = [case.candidate.run.severity, *([case.match.severity] if case.match else [])]
@@ -141,17 +141,17 @@ def fuse_ready(case: Case) -> Refusal | None:
 
 
 def hold(case: Case) -> Refusal | None:
-    """Refuse what an operator or sparkfuse.yaml holds."""
+    """Refuse an act that a hold of an operator or of sparkfuse.yaml prevents."""
     return Refusal("hold", HELD, case.hold) if case.hold is not None else None
 
 
 def silence(case: Case) -> Refusal | None:
-    """Refuse what is silenced in Alertmanager, also before the alert exists; not known is silenced."""
+    """Refuse if a silence matches the alert, even before the alert exists, or if the silences are not known."""
     return Refusal("silence", HELD, case.silence) if case.silence is not None else None
 
 
 def big_picture(case: Case) -> Refusal | None:
-    """Refuse if so many applications are affected that the platform or Sparkfuse is the likely fault."""
+    """Refuse if so many applications are affected that the platform or Sparkfuse is the likely cause."""
     applications = case.applications
     if not applications.exceeds(case.bounds):
         return None

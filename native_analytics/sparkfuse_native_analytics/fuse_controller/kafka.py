@@ -33,7 +33,7 @@ LOOKBACK_MS: Mapping[str, int | None] = {
     "controls": None,
     "audit": None,
 }
-# The partitions and their ends are checked this often; a partition may be behind its end for BEHIND_SECONDS.
+# Interval at which partitions and their ends are checked; a partition may stay behind its end for BEHIND_SECONDS.
 CHECK_SECONDS = 5.0
 BEHIND_SECONDS = 15.0
 # The client reports its errors to error_cb; without this it would also print them.
@@ -112,7 +112,7 @@ class Inputs:
             for place in self._consumer.assignment():
                 self._consumer.get_watermark_offsets(place, timeout=ANSWER_SECONDS)
         except (KafkaException, TopicUnavailableError):
-            return  # `behind` reports it
+            return  # `behind` reports the partition
         self._checked = time.monotonic()
 
     def behind(self) -> str:
@@ -188,7 +188,8 @@ class Outputs:
                     "client.id": _CLIENT,
                     "transactional.id": f"{self._prefix}-fuse-controller",
                     "transaction.timeout.ms": int(TRANSACTION_SECONDS * 1000),
-                    # As Java's default: the hook finds its partition by the application id.
+                    # The same partitioner as Java's default, because the hook computes its partition from the
+                    # application id.
                     "partitioner": "murmur2_random",
                 },
             )

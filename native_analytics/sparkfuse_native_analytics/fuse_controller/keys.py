@@ -1,4 +1,4 @@
-"""The key pairs of the fuse: one for each purpose, so that a key that may switch a collector cannot stop a job."""
+"""The key pairs of the fuse: one pair for each purpose, so that a key that may switch a collector cannot stop a job."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def load_private_key(path: Path) -> EllipticCurvePrivateKey:
 
 
 def key_id(public: EllipticCurvePublicKey) -> str:
-    """Return the first 16 hex digits of the SHA-256 of the key in DER; the reader selects the key by it."""
+    """Return the first 16 hex digits of the SHA-256 of the key in DER; readers select the key by this id."""
     der = public.public_bytes(serialization.Encoding.DER, _INFO)
     return hashlib.sha256(der).hexdigest()[:16]
 

@@ -1,4 +1,4 @@
-"""The ladder: which action comes next, by the verified outcomes of the earlier ones.
+"""The ladder: selects the next action by the verified outcomes of the earlier acts.
 
 | outcome of the last act | next action |
 | --- | --- |
@@ -20,10 +20,10 @@ from sparkfuse_rules.rule import ACTIONS
 
 
 def next_action(actions: Sequence[str], acts: Sequence[Act]) -> str | None:
-    """Return the action to take; None if the ladder does not advance.
+    """Return the next action; None if the ladder does not advance.
 
-    ``actions``: those of the policy that have a target, narrowest first. ``acts``: earlier acts of this run and rule,
-    oldest first.
+    ``actions`` are the actions of the policy that have a target, narrowest first. ``acts`` are the earlier acts of this
+    run and rule, oldest first.
     """
     if not acts:
         return actions[0] if actions else None

@@ -1,7 +1,7 @@
-"""What became of an act: the stage ended, it still runs, or nobody knows.
+"""Determines the outcome of an act: the stage ended, the stage still runs, or the outcome is unknown.
 
-The controller believes rows of `live` first: a stage that ended, or whose run ended, is freed. A receipt of the hook
-is a hint that the act was incomplete; without any sign the outcome is unknown.
+Rows of `live` decide first: if a stage or its run ended, its tasks are free. A receipt of the hook is only a hint that
+the act was incomplete. Without rows and receipt, the outcome is unknown.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from sparkfuse_native_analytics.fuse_controller.fuse import Times
 from sparkfuse_native_analytics.fuse_controller.scope import Run
 from sparkfuse_native_analytics.fuse_controller.view import Ending
 
-# Results with which the hook did nothing; the job runs on.
+# Results of a hook that did nothing, so that the job continues.
 _NOT_DONE = ("held", "refused", "expired", "disagrees", "blind", "failed")
 WARN = "warn"
 
 
 class OutcomeBook:
-    """The signs of what became of acts. Bounded by the acts that are not verified."""
+    """The endings and receipts that show the outcomes of acts; kept only for acts that are not verified yet."""
 
     def __init__(self) -> None:
         self._receipts: dict[str, Receipt] = {}
@@ -26,7 +26,7 @@ class OutcomeBook:
         self._ended_stages: dict[tuple[Run, tuple[int, int]], str] = {}
 
     def hint(self, receipt: Receipt) -> None:
-        """Add a receipt; the last one of a signal is kept."""
+        """Add a receipt; only the last receipt of a signal is kept."""
         if receipt.outcome != "received":
             self._receipts[receipt.signal_id] = receipt
 
@@ -38,14 +38,14 @@ class OutcomeBook:
             self._ended_stages[(ending.run, ending.stage)] = ending.status
 
     def keep(self, runs: set[Run]) -> None:
-        """Forget everything about other runs."""
+        """Remove everything about runs other than ``runs``."""
         app_ids = {run.app_id for run in runs}
         self._receipts = {key: each for key, each in self._receipts.items() if each.app_id in app_ids}
         self._ended_runs = {run: status for run, status in self._ended_runs.items() if run in runs}
         self._ended_stages = {key: status for key, status in self._ended_stages.items() if key[0] in runs}
 
     def of(self, act: Act, now_ms: int, times: Times) -> tuple[str, str] | None:
-        """Return outcome and reason of an act; None while it may still take effect."""
+        """Return outcome and reason of an act; None while the act may still take effect."""
         if act.run in self._ended_runs:
             return (ENDED, f"the application {self._ended_runs[act.run]}")
         if act.stage is not None and (act.run, act.stage) in self._ended_stages:

@@ -1,6 +1,7 @@
-"""Probes: the hook is asked whether it would act, and the answer is scored when the run has ended.
+"""Probes: a signal asks the hook whether it would act, and the answer is scored when the run has ended.
 
-The score is the record that arming a rule needs. A probe of a healthy run that answers "would act" is a false one.
+A rule may be armed only with enough good scores. If the hook of a healthy run answers "would act", the probe counts as
+false.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from sparkfuse_native_analytics.fuse_controller.view import Ending
 PROBED, SCORED = "probed", "probe_scored"
 TRUE_POSITIVE, FALSE_POSITIVE = "true_positive", "false_positive"
 TRUE_NEGATIVE, FALSE_NEGATIVE = "true_negative", "false_negative"
-# A control sample of a run that failed for another reason.
+# The score of a control sample whose run failed for another reason.
 UNRELATED = "unrelated"
-# Probes of one run and rule, and of all runs in a minute: enough for a record, little for drivers and the broker.
+# Limits of probes of one run and rule, and of all runs in a minute: enough for scores, little load for drivers and the
+# broker.
 PROBES_PER_RUN = 3
 PROBES_PER_MINUTE = 60
 MINUTE_MS = 60_000
@@ -31,7 +33,10 @@ SUCCEEDED = "succeeded"
 
 @dataclass(frozen=True)
 class Probe:
-    """One probe and what became of it. ``matched``: a finding fired; otherwise it is a control sample."""
+    """One probe, its answer and the end of its run.
+
+    ``matched`` is true if a finding fired; otherwise the probe is a control sample.
+    """
 
     signal_id: str
     at_ms: int
@@ -141,7 +146,10 @@ class ProbeBook:
 
 @dataclass
 class ProbeRecord:
-    """The scores of one policy: the runs by score. A run with one false probe is not a healthy run without one."""
+    """The scores of one policy, as sets of runs by score.
+
+    A run may have several scores; one false probe of a healthy run is enough to prevent an arming.
+    """
 
     runs: dict[str, set[Run]] = field(default_factory=dict)
 
@@ -160,7 +168,7 @@ class ProbeRecord:
         return self.runs.get(TRUE_NEGATIVE, set()) | self.false_runs
 
     def shortfall(self, needed: int) -> str | None:
-        """Return why a rule must not be armed with this record; None if it may be."""
+        """Return why a rule must not be armed with this record; None if the rule may be armed."""
         if self.false_runs:
             return f"the hook would have acted on {len(self.false_runs)} of {len(self.healthy_runs)} healthy runs"
         if len(self.healthy_runs) < needed:

@@ -23,7 +23,7 @@ CONTROLLER = "controller"
 
 @dataclass(frozen=True)
 class Step:
-    """What the controller decided about one case: the step, the mode, the action, and why."""
+    """A decision of the controller about one case: the step, the mode, the action, and the reason."""
 
     step: str
     mode: str
@@ -36,7 +36,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Target:
-    """What a signal is about: a run, its job, a rule with its policy, and a stage, query or task."""
+    """The target of a signal: a run, its job, a rule with its policy, and a stage, query or task."""
 
     run: Run
     job_key: str
@@ -75,8 +75,8 @@ def make_signal(target: Target, action: str, generation: int, epoch: int, now_ms
 
 
 def describe_signal(signal: Signal, case: Case, dashboard_url: str) -> None:
-    """Add what a person reads: the evidence, the finding, how to override, and the dashboard."""
-    # The hook appends the period when it shows the sentence.
+    """Add the texts for people: the evidence, the finding, how to override, and the dashboard."""
+    # The sentence ends without a period, because the hook appends one.
     signal.evidence = evidence(case).rstrip(".")
     signal.finding_id = case.candidate.finding.finding_id
     signal.override_hint = override_hint(case.variant.rule)
@@ -203,7 +203,7 @@ def override_hint(rule: Rule) -> str:
 
 
 def _of_run(run: Run, record: AuditRecord) -> AuditRecord:
-    """Add the run, and leave empty texts out, so that an absent value is absent in the store too."""
+    """Add the run to a record, and clear empty texts, so that an absent value is absent in the store too."""
     record.cluster, record.app_id = run.cluster, run.app_id
     record.app_attempt, record.app_start_ms = run.app_attempt, run.app_start_ms
     return _clean(record)

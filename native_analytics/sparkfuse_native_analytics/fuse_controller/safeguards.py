@@ -30,11 +30,12 @@ class Budget:
 
 @dataclass(frozen=True)
 class BigPicture:
-    """Nothing is stopped if too many applications of a cluster are affected.
+    """The limit of affected applications of a cluster, beyond which nothing is stopped.
 
-    Too many are more than ``share`` of the running ones, and at least ``applications``. Affected are those that match
-    now, and those that the fuse acted on in the last 15 minutes. The likely fault is then the platform or Sparkfuse.
-    Machine health checks of Kubernetes stop for the same reason.
+    The limit is exceeded by more than ``share`` of the running applications, and at least ``applications``. An
+    application is affected if a rule matches now, or if the fuse acted on it in the last 15 minutes. If the limit is
+    exceeded, the likely cause is the platform or Sparkfuse. Machine health checks of Kubernetes have such a limit for
+    the same reason.
     """
 
     share: float = 0.1
@@ -62,7 +63,7 @@ class Hold:
 class Arming:
     """The number of distinct healthy runs that must have been probed without a false one before a rule may stop jobs.
 
-    With 300 runs and no false one, the share of false ones is below 1 % with 95 % confidence (rule of three).
+    With 300 runs and no false probe, the share of false probes is below 1 % with 95 % confidence (rule of three).
     """
 
     probes: int = 300
@@ -139,7 +140,7 @@ def _hold(place: str, value: object) -> Hold:
 
 
 def _until(place: str, value: object) -> int:
-    """Convert a date (to its end) or a time to ms since the epoch; without a zone it is UTC."""
+    """Convert a date (to its end) or a time to ms since the epoch; a time without a zone is UTC."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)

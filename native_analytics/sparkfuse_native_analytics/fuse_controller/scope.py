@@ -1,4 +1,4 @@
-"""What a rule matches: a run of an application, and what within it."""
+"""The target of a match: a run of an application, and a stage attempt within the run."""
 
 from __future__ import annotations
 

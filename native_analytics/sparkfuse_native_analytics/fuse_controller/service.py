@@ -29,7 +29,7 @@ from sparkfuse_native_analytics.fuse_controller.silences import Silence, active_
 
 Kind = TypeVar("Kind", bound=ProtobufMessage)
 READ_SECONDS = 0.5
-# Without new records the evidence only ages, so an evaluation every few seconds is enough.
+# Without new records only the age of the evidence changes, so an evaluation every few seconds is enough.
 EVALUATE_SECONDS = 5.0
 PROBE_SECONDS = 5.0
 PAYLOAD_BYTES = 64 * 1024
@@ -104,7 +104,10 @@ class FuseControllerService:
             self._metrics.signals.labels(signal.rule, signal.action, str(signal.probe).lower()).inc()
 
     def _catch_up(self, stop: threading.Event) -> None:
-        """Read all topics to their ends. There is no time limit: a controller that has not read all must not act."""
+        """Read all topics to their ends.
+
+        There is no time limit, because a controller that has not read all records must not act.
+        """
         while not stop.is_set() and not self._inputs.caught_up():
             self._process(self._inputs.read(READ_SECONDS))
             self._inputs.check()
@@ -134,7 +137,7 @@ class FuseControllerService:
     def _process(self, received: Mapping[str, Sequence[Message]]) -> bool:
         for topic, messages in received.items():
             self._metrics.read.labels(COMPONENT, topic).inc(len(messages))
-        # Controls and audit first: a hold must be known before the rows that it concerns.
+        # Controls and audit records are processed first, because a hold must be known before the rows of its target.
         for message in received.get("controls", ()):
             self._read_control(message)
         for message in received.get("approvals", ()):

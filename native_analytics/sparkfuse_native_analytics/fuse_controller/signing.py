@@ -1,4 +1,4 @@
-"""Sign and verify the messages that ask a job or the fuse controller for something.
+"""Sign and verify messages to jobs and to the fuse controller: signals, controls and approvals.
 
 The signature covers purpose, topic and payload as bytes, so that a signature for one purpose or topic is invalid for
 another, and both sides need no canonical encoding.

@@ -1,4 +1,4 @@
-"""Silences of Alertmanager, evaluated for a finding's labels, so that they apply before its alert exists too."""
+"""Silences of Alertmanager, evaluated on the labels of a finding. So a silence applies even before the alert exists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SilencesUnknownError(RuntimeError):
 
 @dataclass(frozen=True)
 class Matcher:
-    """One matcher of a silence; a missing label has the value of an empty text, as in Alertmanager."""
+    """One matcher of a silence; a missing label counts as an empty text, as in Alertmanager."""
 
     name: str
     value: str

@@ -1,6 +1,6 @@
 """The fuse controller's own view: recent rows of `live` as Arrow, and the rules as SQL over them in DataFusion.
 
-The view is a consistency check of a finding and not a second witness, because detection reads the same rows.
+The view checks that a finding is consistent. It is no independent evidence, because detection reads the same rows.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from sparkfuse_rules.describe import placeholders
 from sparkfuse_rules.rule import Rule
 
 KEEP_MS = 300_000
-# An application without a row for this long is not regarded as running.
+# An application without a row for this long does not count as running.
 RUNNING_MS = 60_000
 _ENVELOPE = ("cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness")
 _ALWAYS = ("stage_id", "stage_attempt", "name", "status", "elapsed_ms", "sql_execution_id")
 _RUN = ("cluster", "app_id", "app_attempt", "app_start_ms")
 _STAGE_ROW, _APPLICATION_ROW, _ENDED_ROW = "stage", "application", "application_ended"
-# The windows job emits these rows also while the application is silent, so they do not show that it runs.
+# The windows job emits these rows even if the application sends nothing, so they do not show that the application runs.
 _NOT_FROM_APPLICATION = ("tick", _APPLICATION_ROW)
 RUNNING = "running"
 
 
 @dataclass(frozen=True)
 class RuleMatch:
-    """A variant of a rule that holds for the latest row of a running stage."""
+    """A variant of a rule that matches on the latest row of a running stage."""
 
     scope: Scope
     variant: Variant
@@ -47,7 +47,7 @@ class RuleMatch:
 
     @property
     def completeness(self) -> float:
-        """Completeness of the evidence, from 0 to 1; 0 if the row has none."""
+        """Completeness of the evidence, from 0 to 1; 0 if the row has no completeness."""
         found = self.row.get("completeness")
         return 0.0 if found is None else float(found)
 
@@ -73,7 +73,7 @@ class Ending:
 
 
 class LiveView:
-    """Holds the latest row of each stage that changed in the last five minutes. Not safe to share between threads."""
+    """Keeps the latest row of each stage that changed in the last five minutes. Not safe to share between threads."""
 
     def __init__(self, variants: Sequence[Variant], fresh_ms: int) -> None:
         """``variants``: rules with a fuse over the view stage_live.

@@ -1,1 +1,1 @@
-"""What people do with the fuse: orders that they sign, and answers from its topics."""
+"""Commands for operators of the fuse: they sign orders, and read the state of the fuse from its topics."""

@@ -23,7 +23,7 @@ APPROVAL_LIFE_MS = 15 * 60_000
 
 @dataclass(frozen=True)
 class Operator:
-    """Who gives orders: a name for the audit log, and the key that signs."""
+    """The person who gives orders: the name for the audit log, and the key that signs the orders."""
 
     name: str
     key: EllipticCurvePrivateKey
@@ -31,7 +31,7 @@ class Operator:
 
 @dataclass(frozen=True)
 class Selection:
-    """What a hold or an arming is about: patterns with ``*`` and ``?``; an empty one matches everything."""
+    """The targets of a hold or an arming, as patterns with ``*`` and ``?``; an empty pattern matches everything."""
 
     cluster: str = ""
     rule: str = ""
@@ -67,12 +67,12 @@ def release(control: Control, reason: str) -> Control:
 
 
 def revoke(key_id: str, reason: str) -> Control:
-    """Return the revocation of a key; it must be signed with another key and cannot be taken back."""
+    """Return the revocation of a key; the revocation must be signed with another key, and it is permanent."""
     return Control(control_id=f"revoke-{key_id}", kind=REVOKE_KEY, key_id=key_id, reason=reason)
 
 
 def give(settings: Settings, operator: Operator, control: Control) -> Control:
-    """Sign a control and append it; return it with actor and time. Raises TopicError."""
+    """Sign a control and append it to its topic; return the control with actor and time. Raises TopicError."""
     given = Control()
     given.CopyFrom(control)
     given.actor, given.issued_ms = operator.name, _now_ms()
@@ -82,7 +82,7 @@ def give(settings: Settings, operator: Operator, control: Control) -> Control:
 
 
 def approve(settings: Settings, operator: Operator, digest: str) -> Approval:
-    """Sign an approval of one target and append it; return it. Raises TopicError."""
+    """Sign an approval of one target and append it to its topic; return the approval. Raises TopicError."""
     now_ms = _now_ms()
     approval = Approval(
         approval_id=f"approval-{uuid.uuid4().hex[:12]}",

@@ -1,4 +1,4 @@
-"""The state of the fuse as its topics have it: controls, audit log, receipts, and the record of probes."""
+"""Reads the state of the fuse from its topics: controls, audit log, receipts, and scores of probes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AuditLogView:
         return [record for record in self.records if record.app_id == app_id]
 
     def pending_approvals(self, now_ms: int) -> list[AuditRecord]:
-        """Return the requests of the last hour that no later record used."""
+        """Return the requested approvals of the last hour that no later record used."""
         used = {record.digest for record in self.records if record.step == SENT and record.digest}
         return [
             record
@@ -61,7 +61,7 @@ class AuditLogView:
 
 @dataclass(frozen=True)
 class RuleReport:
-    """The record of one policy: runs by score of their probes, and acts by outcome."""
+    """A summary of one policy: the runs by score of their probes, and the acts by outcome."""
 
     rule: str
     policy_hash: str
@@ -90,7 +90,7 @@ def read_audit(settings: Settings) -> AuditLogView:
 
 
 def read_receipts(settings: Settings, app_id: str) -> list[Receipt]:
-    """Return the receipts of one application; a job writes them, so they are hints. Raises TopicError."""
+    """Return the receipts of one application; a job writes its receipts, so they are only hints. Raises TopicError."""
     found = []
     for record in read_all(settings, "receipts"):
         if record.key == app_id:
@@ -102,7 +102,10 @@ def read_receipts(settings: Settings, app_id: str) -> list[Receipt]:
 
 
 def report(audit: AuditLogView) -> list[RuleReport]:
-    """Return the record of each policy, by rule; time saved is from the probe to the end of the failed stage."""
+    """Return the summary of each policy, by rule.
+
+    The saved time is the time from the probe to the end of the failed stage.
+    """
     probes = audit.probes()
     found = []
     for (rule, policy_hash), record in probes.items():
@@ -141,7 +144,7 @@ def _parsed(contents: Iterable[bytes]) -> list[AuditRecord]:
         try:
             found.append(from_json(AuditRecord, content))
         except RecordError:
-            continue  # `chain_errors` reports its place
+            continue  # `chain_errors` reports the place of this record
     return found
 
 

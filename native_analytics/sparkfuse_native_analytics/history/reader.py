@@ -1,6 +1,7 @@
 """Returns the history of a log only after its training samples are in the baselines.
 
-If the process is killed in between, the log is read again and its samples are added again, which has no effect.
+If the process is killed before the result is returned, the log is read again. Its samples are then added again, which
+has no effect.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from confluent_kafka import KafkaException
 from sparkfuse_native_analytics.history.workers import HistoryResult, HistoryWorkers
 
 RETRY_SECONDS = 5.0
-# The topic of baselines is read once for at most this many logs.
+# Limit of logs whose samples are added together; each group reads the topic ``baselines`` once.
 MAX_GROUP = 500
 _log = logging.getLogger("sparkfuse.ship")
-# Adds serialized Baseline messages of one sample each; returns how many stages changed. Raises KafkaException.
+# Adds serialized Baseline messages with one sample each; returns the number of baselines that changed. Raises
+# KafkaException.
 UpdateBaselines = Callable[[Sequence[bytes]], int]
 
 
@@ -85,7 +87,7 @@ class HistoryReader:
             yield result
 
     def _update(self, group: Sequence[HistoryResult]) -> bool | None:
-        """Retry until the broker answers; False if the update is impossible, None if stopped before."""
+        """Update the baselines, with retries until the broker answers; False if impossible, None if stopped before."""
         samples = [sample for result in group for sample in result.samples]
         while not self._stop.is_set():
             try:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 # A worker process is replaced after this many logs.
 LOGS_PER_WORKER = 200
-# If a worker dies, the other logs in progress are lost too and read again; the log that kills it is not read forever.
+# Limit of attempts for one log. If a worker dies, all logs in progress are read again; a log that kills its worker must
+# not be read forever.
 MAX_ATTEMPTS = 3
 # Logs submitted to the pool per worker; the rest waits in a queue.
 SUBMITTED_PER_WORKER = 2
@@ -23,9 +24,9 @@ class HistoryResult:
     """The result of reading one log.
 
     ``rows`` are serialized HistoryRow messages, ``names`` serialized DisplayName messages, and ``samples`` serialized
-    Baseline messages with one sample each.
-    ``failure`` is the reason in one sentence if the log could not be read. ``ended`` is false if the log has no end of
-    the application. ``baselines_updated`` is false if its samples could not be added to the baselines.
+    Baseline messages with one sample each. ``failure`` is the reason in one sentence if the log could not be read.
+    ``ended`` is false if the log has no end of the application. ``baselines_updated`` is false if the samples could not
+    be added to the baselines.
     """
 
     name: str
@@ -62,7 +63,7 @@ def read_history(name: str, path: str, cluster: str, tenant: str) -> HistoryResu
 
 
 class HistoryWorkers:
-    """A pool of processes that read logs. It starts with the first request."""
+    """A pool of processes that read logs; the pool starts at the first request."""
 
     def __init__(self, cluster: str, tenant: str, workers: int = 1) -> None:
         self._cluster, self._tenant, self._workers = cluster, tenant, workers
@@ -116,7 +117,7 @@ class HistoryWorkers:
         return self._executor
 
     def _result(self, name: str, path: str, future: Future[HistoryResult]) -> HistoryResult | None:
-        """The result of a finished future; None if the log was queued again."""
+        """Return the result of a finished future; None if the log was queued again."""
         try:
             return future.result()
         except BrokenProcessPool:
@@ -127,5 +128,6 @@ class HistoryWorkers:
                 return None
             return HistoryResult(name, failure=f"{path}: the process that read it was killed {MAX_ATTEMPTS} times")
         except Exception as error:
-            # An unexpected error in a worker: the caller reports this log as unreadable, and the others continue.
+            # After an unexpected error in a worker, the caller reports this log as unreadable, and the other logs
+            # continue.
             return HistoryResult(name, failure=f"{path}: {type(error).__name__}: {error}")

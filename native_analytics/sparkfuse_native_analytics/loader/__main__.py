@@ -64,7 +64,7 @@ def _run(settings: Settings, stop: threading.Event) -> int:
         running = [threads.submit(worker.run) for worker in workers]
         threads.submit(watch_lag, workers, metrics, stop)
         concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
-        # A feed that ends by itself has failed; the others stop too, so that the failure is visible.
+        # A feed that ends by itself has failed. The other feeds stop too, so that the failure is visible.
         stop.set()
     for each in running:
         each.result()

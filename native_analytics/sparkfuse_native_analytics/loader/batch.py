@@ -1,4 +1,4 @@
-"""Converts records of one partition to Arrow tables. Pure; topics with many records need no loop over rows."""
+"""Converts records of one partition to Arrow tables. Topics with many records need no loop over their rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RUNNING = "running"
 
 @dataclass(frozen=True)
 class Records:
-    """Records of one partition in their order; ``offsets`` has one number for each value."""
+    """Records of one partition in their order; ``offsets`` has one offset for each value."""
 
     partition: int
     offsets: Offsets
@@ -46,8 +46,8 @@ class Rejected:
 class Batch:
     """The tables and invalid records of one batch.
 
-    ``tables`` must be stored in their order, the feed's own table last: the loader resumes after its last offset, so
-    derived tables must be stored before it.
+    ``tables`` must be stored in their order, the feed's own table last. The loader resumes after the last offset in the
+    feed's own table, so derived tables must be stored before that table.
     """
 
     tables: tuple[tuple[str, pa.Table], ...]
@@ -79,7 +79,7 @@ def make_batch(feed: Feed, records: Records, topic_id: str) -> Batch:
 
 
 def _as_protobuf(feed: Feed, values: Sequence[bytes | None]) -> tuple[Sequence[bytes | None], dict[int, str]]:
-    """Convert records of a JSON topic to messages; they are few, so a loop is fast enough."""
+    """Convert records of a JSON topic to messages; JSON topics have few records, so a loop is fast enough."""
     if feed.to_protobuf is None:
         return values, {}
     messages: list[bytes | None] = []
@@ -112,7 +112,7 @@ def _with_keys(feed: Feed, rows: pa.Table, kept: Any) -> tuple[pa.Table, Any, di
 
 
 def _table(feed: Feed, rows: pa.Table, partition: int, offsets: Offsets) -> pa.Table:
-    # Empty columns are not sent: ClickHouse fills in NULLs at a fraction of the cost.
+    # Empty columns are not sent, because ClickHouse fills in NULLs at a fraction of the cost.
     columns = {name: rows[source] for name, source in feed.columns.items() if rows[source].null_count < rows.num_rows}
     columns["kafka_partition"] = pa.array(np.full(rows.num_rows, partition, dtype=np.int32))
     columns["kafka_offset"] = pa.array(offsets)
@@ -130,7 +130,7 @@ def _ended_stages(live: pa.Table) -> tuple[str, pa.Table]:
 
 
 def _logged_stages(history: pa.Table) -> tuple[str, pa.Table]:
-    """Return stages from event logs in the columns of ended_stages; they have no row number."""
+    """Return stages from event logs in the columns of ended_stages; such stages have no row number."""
     rows = history.filter(pc.equal(history["row"], STAGE))
     names = {name: source for name, source in logged_stage_columns().items() if source in history.column_names}
     columns = {name: rows[source] for name, source in names.items()}

@@ -36,7 +36,10 @@ class DeadLetterWriter:
         }))  # fmt: skip
 
     def write(self, topic: str, partition: int, rejected: Iterable[Rejected], stop: threading.Event) -> None:
-        """Write the letters and wait until the broker has stored them; after ``stop`` they are written again later."""
+        """Write dead letters and wait until the broker has stored them.
+
+        If ``stop`` is set before, the letters are written again after the next start.
+        """
         for each in rejected:
             letter = DeadLetter(
                 component=COMPONENT,

@@ -15,7 +15,7 @@ from sparkfuse_contracts.wire import from_json
 from sparkfuse_kernel import Decoder
 
 _PACKAGE = "sparkfuse.contracts"
-# Records of the pipeline's clock; they belong to no application and are not stored.
+# The kind of the pipeline's clock records, which belong to no application and are not stored.
 TICK = "tick"
 
 
@@ -30,9 +30,9 @@ def _json(message_class: type[Message]) -> Callable[[bytes], bytes]:
 class Feed:
     """One topic and its table.
 
-    ``choice`` names the column with the kind of a record, if the message has kinds.
-    ``to_protobuf`` converts a record of a JSON topic to the message and validates it; such topics have few records.
-    None if the record is the message already.
+    ``choice`` names the column with the kind of a record, if the message has kinds. ``to_protobuf`` converts a record
+    of a JSON topic to the message and validates it; such topics have few records. ``to_protobuf`` is None if the record
+    is the message already.
     """
 
     topic: str
@@ -48,14 +48,14 @@ class Feed:
 
     @cached_property
     def columns(self) -> Mapping[str, str]:
-        """Columns of the kernel by column of the table."""
+        """The name of the kernel's column for each column of the table."""
         there = set(self.decoder.columns)
         pairs = {column.name: "_".join(column.path) or column.name for column in tables()[self.table].columns}
         return {name: source for name, source in pairs.items() if source in there and name not in KAFKA_COLUMNS}
 
     @cached_property
     def required(self) -> tuple[str, ...]:
-        """Columns that each record must have: the key, and the kind."""
+        """The columns that each record must have: the columns of the key, and the kind."""
         key = tuple(name for name in tables()[self.table].key if name in self.columns)
         return (self.choice, *key) if self.choice else key
 

@@ -38,7 +38,7 @@ class LoaderMetrics:
         self.seconds = histogram(metric_names.BATCH_SECONDS, registry)
 
     def kafka_error(self, error: KafkaError) -> None:
-        """Count an error of the Kafka client, which recovers by itself; the log has it at debug level only."""
+        """Count an error of the Kafka client, which recovers by itself; log the error at debug level only."""
         self.kafka_errors.labels(COMPONENT).inc()
         _log.debug("Kafka: %s", error.str())
 

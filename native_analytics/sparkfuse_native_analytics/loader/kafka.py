@@ -39,7 +39,7 @@ class TopicReader:
     def start(self, stored: Mapping[int, int]) -> list[int]:
         """Resume after the stored offsets; return the partitions whose stored offset does not exist in Kafka.
 
-        They belong to a topic that was created again, and are read from their beginning.
+        These partitions belong to a topic that was created again, and are read from their beginning.
         """
         renewed = []
         for partition in self.topic.partitions:

@@ -20,7 +20,7 @@ from sparkfuse_rules.knowledge.stage_graph import CompleteRun, StartedStageOfRun
 from sparkfuse_rules.knowledge.training_samples import ended_well
 
 PROPERTIES = "Spark Properties"
-# Properties that identify the job; the last two replace a lost start event of the application.
+# Properties that identify the job. If the start event of the application was lost, the last two replace it.
 IDENTITY_KEYS = (*PROPERTY_KEYS, "spark.app.name", "spark.app.id")
 _TABLES = (
     "applications", "jobs", "stages", "failures", "executors", "sql_executions", "plan_nodes", "environment",
@@ -97,7 +97,7 @@ class Application:
 
     @property
     def ended_well(self) -> bool:
-        """Whether the application ended and no job and no last attempt of a stage failed."""
+        """Whether the application ended, no job failed, and no stage failed in its last attempt."""
         return self.ended_ms is not None and ended_well(self.row["failed_jobs"], len(_failed_stages(self.tables)))
 
     @property
@@ -140,7 +140,7 @@ def read_tasks(application: Application, stages: Iterable[StageKey]) -> Any:
 
 
 def application_of(read: LogTables, now_ms: int | None = None) -> Application:
-    """Build the application from its tables. If a log has several start events, the first one counts.
+    """Build the application from its tables. If a log has several start events, the first one is used.
 
     ``now_ms`` is the time of reading; the current time by default.
     """
@@ -213,11 +213,11 @@ def _run_python(stages: Any, plans: Mapping[int, Sequence[str]]) -> list[bool]:
 
 
 def _fingerprints(tables: Mapping[str, Any], plans: Mapping[int, Sequence[str]]) -> list[str]:
-    """Return the fingerprint of each row of stages; all attempts of a stage have the same."""
+    """Return the fingerprint of each row of stages; all attempts of a stage have the same fingerprint."""
     columns = ["stage_id", "name", "scope_names", "parent_stage_ids", "sql_execution_id", "depth", "submitted_ms"]
     rows = tables["stages"].select(columns).to_pylist()
     known: dict[int, StartedStageOfRun] = {}
-    for row in rows:  # sorted by id and attempt, so the first attempt counts
+    for row in rows:  # rows are sorted by id and attempt, so the first attempt is used
         if row["name"] is not None and row["stage_id"] not in known:
             scopes, parents = row["scope_names"] or (), row["parent_stage_ids"] or ()
             known[row["stage_id"]] = StartedStageOfRun(
@@ -244,7 +244,7 @@ def _first_plans(plan_nodes: Any) -> dict[int, list[str]]:
 
 
 def _failed_stages(tables: Mapping[str, Any]) -> set[int]:
-    """Return the stages whose last attempt failed."""
+    """Return the ids of the stages whose last attempt failed."""
     rows = tables["stages"].select(["stage_id", "status"]).to_pylist()
     last = {row["stage_id"]: row["status"] for row in rows}  # sorted by attempt, so the last one remains
     return {stage_id for stage_id, status in last.items() if status == "failed"}

@@ -1,4 +1,4 @@
-"""The view app_live offline: the row of one application."""
+"""Computes the row of the view app_live for one application from its event log."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def application_row(
     failed_jobs = sum(result is not None and result != SUCCEEDED for result in results)
     started_ms, ended_ms = application["started_ms"], application["ended_ms"]
     end = until_ms if ended_ms is None else ended_ms
-    again = _sum(stages, "resubmitted")  # ends that Spark reported a second time
+    again = _sum(stages, "resubmitted")  # task ends that Spark reported a second time
     row = {
         "name": application["name"],
         "status": "running" if ended_ms is None else "failed" if failed_jobs else "succeeded",
@@ -76,7 +76,7 @@ def between_jobs_ms(jobs: Any, end: int) -> int:
 
 
 def _operator_rows(stages: Any) -> int | None:
-    """Return the operator rows of ended stages that read nothing; None if no stage has them."""
+    """Return the rows that operators produced in ended stages without input; None if no stage reports such rows."""
     columns = {name: stages[name].to_pylist() for name in (*_READ_BYTES, *_READ_RECORDS, "operator_rows_max")}
     rows = (operator_rows(_work(dict(zip(columns, row, strict=True)))) for row in zip(*columns.values(), strict=True))
     return clamp_int64(sum(each for each in rows if each)) or None

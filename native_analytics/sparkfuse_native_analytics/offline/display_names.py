@@ -79,7 +79,7 @@ def _plans(plan_nodes: Any) -> dict[int, list[QueryPlan]]:
 
 
 def _rows(table: Any, *names: str) -> list[dict[str, Any]]:
-    """Return some columns as mappings; a column that the table lacks is None."""
+    """Return some columns as mappings; if the table lacks a column, its value is None."""
     present = [name for name in names if name in table.schema.names]
     absent = dict.fromkeys(name for name in names if name not in present)
     return [{**absent, **row} for row in table.select(present).to_pylist()]

@@ -77,9 +77,10 @@ class EarlierRuns:
         return len(self._samples.get((job_key, APPLICATION), ()))
 
     def baseline_before(self, started_ms: int, job_key: str, fingerprint: str) -> Fit | None:
-        """Return the baseline of the stage at ``started_ms``, from the runs that ended before, in order of their end.
+        """Return the baseline of the stage at ``started_ms``, from the runs that ended before this time.
 
-        None if the samples are too few. A run never counts for itself or for an earlier run.
+        Return None if there are too few samples. The samples of a run are never used for the run itself or for an
+        earlier run.
         """
         earlier = [each for each in self._samples.get((job_key, fingerprint), ()) if each.learned_ms < started_ms]
         samples: tuple[Sample, ...] = ()

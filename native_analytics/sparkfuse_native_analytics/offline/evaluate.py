@@ -13,7 +13,7 @@ from sparkfuse_rules.describe import render
 from sparkfuse_rules.knowledge.training_samples import capped_severity
 
 SEVERITIES = ("critical", "warning", "info")
-# A text of a log can be very long; its beginning is enough as evidence.
+# Limit of characters of a text as evidence; texts in a log can be very long.
 MAX_EVIDENCE = 4000
 _ROW_NUMBER = "row_number_of_all"
 _BY_DURATION = ("stage_live", "app_live")
@@ -46,9 +46,10 @@ class Undecidable:
 def evaluate(rules: Iterable[CompiledRule], runs: Sequence[ViewRows]) -> list[list[Finding]]:
     """Evaluate each rule on each row of its view, and return the findings of each run.
 
-    Findings are sorted by severity, then stages before the application, then the longest first. The ``for`` of a rule
-    is ignored, because nothing changes any more. Severity is capped at warning if the evidence is not complete.
-    One statement for each view covers many runs, because planning it takes longer than running it.
+    Findings are sorted by severity, then by scope (stages before the application), then by duration (the longest
+    first). The ``for`` of a rule is ignored, because nothing changes any more. Severity is capped at warning if the
+    evidence is not complete. One statement for each view covers many runs, because planning it takes longer than
+    running it.
     """
     found: list[list[Finding]] = [[] for _ in runs]
     by_view: dict[str, list[CompiledRule]] = {}
@@ -67,13 +68,16 @@ def evaluate(rules: Iterable[CompiledRule], runs: Sequence[ViewRows]) -> list[li
 
 
 def _rank(found: Finding) -> tuple[int, bool, int]:
-    """Within a severity, stages come before the application, and longer ones first; other views keep their order."""
+    """Return the sort key within a severity: stages before the application, the longest first.
+
+    Findings of other views keep their order.
+    """
     elapsed = found.row.get("elapsed_ms") if found.rule.view in _BY_DURATION else None
     return SEVERITIES.index(found.severity), "stage_id" not in found.row, -(elapsed or 0)
 
 
 def undecidable(rules: Iterable[CompiledRule], views: Mapping[str, Any]) -> list[Undecidable]:
-    """Return the rules that cannot be evaluated: they need columns or views that no event log has."""
+    """Return the rules that cannot be evaluated: these rules need columns or views that no event log has."""
     found = []
     for rule in rules:
         if rule.undecidable:
@@ -88,14 +92,14 @@ def undecidable(rules: Iterable[CompiledRule], views: Mapping[str, Any]) -> list
 def _context() -> Any:
     from datafusion import SessionConfig, SessionContext
 
-    # One partition: for few rows, planning more costs more than it saves.
+    # One partition is used, because for few rows the planning of more partitions costs more than it saves.
     return SessionContext(SessionConfig().with_target_partitions(1))
 
 
 def _findings(
     rules: Sequence[CompiledRule], match: Mapping[str, Any], view: str, run: ViewRows, row_number: int
 ) -> Iterator[Finding]:
-    """The findings of the rules that match one row."""
+    """Yield the findings of the rules that match one row."""
     row = {name: values[0] for name, values in run.views[view].slice(row_number, 1).to_pydict().items()}
     share = run.completeness[view][row_number]
     for number, rule in enumerate(rules):
@@ -107,7 +111,7 @@ def _findings(
 def _matches(
     context: Any, view: str, rules: Sequence[CompiledRule], tables: Sequence[Any], jobs: Sequence[str | None]
 ) -> list[dict[str, Any]]:
-    """Return the rows that match a rule: their number over all tables, and the severity by rule number."""
+    """Return the rows that match a rule, each with its number over all tables and the severity by rule number."""
     import pyarrow as pa
 
     needed = list(dict.fromkeys(name for rule in rules for name in rule.evidence))

@@ -33,7 +33,7 @@ def stage_expectations(application: Application, earlier: EarlierRuns) -> list[C
         if fingerprint not in fits:
             fits[fingerprint] = earlier.baseline_before(application.started_ms, application.job_key, fingerprint)
         columns = expected(fits[fingerprint], stage, stage["status"] == "running")
-        # A log has no progress of running tasks to project from, so the elapsed time is compared.
+        # A log does not contain the progress of running tasks, so the elapsed time is compared instead of a projection.
         found.append({**columns, "judged_ms": stage["elapsed_ms"]} if columns else columns)
     return found
 

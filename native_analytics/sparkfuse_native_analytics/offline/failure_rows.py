@@ -1,4 +1,4 @@
-"""The view failure_live offline: failed task attempts of each stage attempt by failure class."""
+"""Computes the view failure_live from an event log: failed task attempts by stage attempt and failure class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sparkfuse_rules.knowledge.failures import classify
 from sparkfuse_rules.knowledge.first_cause import first_cause
 
 VIEW = "failure_live"
-# No attempt failed: its executor was lost after it succeeded.
+# The reason of attempts that did not fail: their executor was lost after they succeeded.
 RESUBMITTED = "Resubmitted"
 _COPIED = (
     "stage_id", "stage_attempt", "failure_class", "failure_reason", "task_index", "executor_id", "host", "hosts",
@@ -28,7 +28,7 @@ def failure_rows(application: Application) -> list[dict[str, Any]]:
 
 
 def _stages(application: Application) -> list[dict[str, Any]]:
-    """The columns of a failure row that come from its stage."""
+    """Return, for each stage attempt, the columns of a failure row that come from the stage."""
     rows: list[dict[str, Any]] = application.tables["stages"].select(["tasks", "resubmitted", "num_tasks"]).to_pylist()
     return [
         {

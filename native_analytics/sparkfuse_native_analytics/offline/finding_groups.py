@@ -1,9 +1,9 @@
 """Groups the findings of an application for a reader: causes first, each followed by its symptoms.
 
 Live, a symptom of a firing finding is not sent, because one page is enough. Offline nobody is paged, and a symptom
-shows the effect of its cause, so it is listed below the cause. `sparkfuse_rules.inhibition` defines what a symptom is:
-a cause explains nothing more severe than itself, and a finding of the whole application explains findings of its
-stages only if it is critical.
+shows the effect of its cause, so the symptom is listed below the cause. `sparkfuse_rules.inhibition` defines what a
+symptom is: a cause never explains a more severe finding, and a finding of the whole application explains findings of
+stages only if the former is critical.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sparkfuse_native_analytics.offline import application_row, job_rows
 from sparkfuse_native_analytics.offline.evaluate import SEVERITIES, Finding
 
-# An inhibited rule and the stage it is inhibited for; None means all stages and the application.
+# An inhibited rule, and the stage for which the rule is inhibited; None means all stages and the application.
 _Inhibited = tuple[str, int | None]
 
 
@@ -22,7 +22,8 @@ _Inhibited = tuple[str, int | None]
 class FindingGroup:
     """The worst of the findings that one rule has for one stage or for the application.
 
-    ``count`` is the number of rows that match; ``inhibited_by`` is the rule of its cause, None if it has none.
+    ``count`` is the number of rows that match; ``inhibited_by`` is the rule of the cause, None if the group has no
+    cause.
     """
 
     finding: Finding
@@ -42,7 +43,7 @@ def group_findings(findings: Sequence[Finding], stages_of_jobs: Mapping[int, Seq
     for index, finding in enumerate(findings):
         cause = _root_cause(index, findings, causes)
         groups.setdefault((finding.rule.id, finding.row.get("stage_id"), cause), []).append(index)
-    # All rows that match the same rule count as one cause.
+    # All rows that match the same rule are one cause.
     leader = {index: indexes[0] for indexes in groups.values() for index in indexes}
     symptoms: dict[int, dict[tuple[str, int | None], list[int]]] = {}
     for (rule, stage, cause), indexes in groups.items():
@@ -79,14 +80,14 @@ def _inhibited_rules(cause: Finding) -> Sequence[str]:
 
 
 def _covered_stages(cause: Finding, stages_of_jobs: Mapping[int, Sequence[int]]) -> Sequence[int | None]:
-    """The stages whose symptoms the finding explains: its own, those of its job, or None for all."""
+    """Return the stages whose symptoms the finding explains: its own stage, the stages of its job, or None for all."""
     if cause.rule.view == job_rows.VIEW:
         return stages_of_jobs.get(cause.row["job_id"], ())
     return [cause.row.get("stage_id")]
 
 
 def _root_cause(index: int, findings: Sequence[Finding], causes: Mapping[_Inhibited, list[int]]) -> int | None:
-    """Follow the causes to the root; None without a cause. In a cycle of rules, the first one is the root."""
+    """Follow the causes to the root; return None without a cause. In a cycle, the first finding is the root."""
     path = [index]
     while (cause := _direct_cause(path[-1], findings, causes)) is not None and cause not in path:
         path.append(cause)

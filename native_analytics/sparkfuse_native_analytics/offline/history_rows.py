@@ -146,7 +146,9 @@ def _envelope(application: Application, cluster: str, tenant: str, completeness:
 
 
 def _columns(row: Mapping[str, Any], message: Any) -> dict[str, Any]:
-    """Return the values of the row that the message has fields for. Texts are scrubbed, because users wrote them.
+    """Return the values of a row for which the message has fields.
+
+    Texts are scrubbed, because users wrote these texts.
 
     Numbers that do not fit the field are left out.
     """

@@ -1,4 +1,4 @@
-"""The view job_live offline: failed and cancelled jobs and queries, with the same rules as the detect job."""
+"""Computes the view job_live from an event log: failed and cancelled jobs and queries, as the detect job does."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def job_rows(application: Application) -> list[dict[str, Any]]:
     reported = {
         job["sql_execution_id"] for job, (_, _, row) in zip(failed, ended, strict=True) if row["status"] == FAILED
     }
-    # A query that started a reported one fails for the same reason.
+    # If a failed query has a row, the query that started it fails for the same reason and gets no row.
     reported |= {query["root_execution_id"] for query in queries if query["sql_execution_id"] in reported}
     for query in queries:
         if row := _query_row(query, jobs, reported - {None}, names):
@@ -79,7 +79,7 @@ def _query_row(
 
 
 def _failed_stages(application: Application) -> Mapping[int, Mapping[str, Any]]:
-    """Return the stages whose last attempt failed by id, in order of their end."""
+    """Return the stages whose last attempt failed, by stage id, in order of their end."""
     columns = ["stage_id", "status", "completed_ms", "failure_reason"]
     rows = application.tables["stages"].select(columns).to_pylist()
     last = {row["stage_id"]: row for row in rows}  # sorted by attempt, so the last one remains

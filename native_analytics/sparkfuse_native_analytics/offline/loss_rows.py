@@ -1,4 +1,4 @@
-"""The view executor_loss offline: executors that were lost before the application ended."""
+"""Computes the view executor_loss from an event log: executors that were lost before the application ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkfuse_rules.knowledge.executor_losses import (
 )
 
 VIEW = "executor_loss"
-# Spark lists the driver of a local application as an executor; it ends with the application.
+# Spark lists the driver of a local application as an executor, which ends with the application.
 _DRIVERS = frozenset({"driver", "<driver>"})
 
 
@@ -41,7 +41,7 @@ def loss_rows(application: Application) -> list[dict[str, Any]]:
 
 
 def _moves(rows: list[dict[str, Any]]) -> list[tuple[int, bool, dict[str, Any]]]:
-    """Additions and removals of executors: the time in ms, whether it is a removal, and the executor's row."""
+    """Return additions and removals of executors: the time in ms, True for a removal, and the executor's row."""
     moves = [(row["added_ms"], False, row) for row in rows if row["added_ms"] is not None]
     return moves + [(row["removed_ms"], True, row) for row in rows if row["removed_ms"] is not None]
 

@@ -39,8 +39,8 @@ def queries(application: Application) -> list[AnalysedQuery]:
 def outcome_of(execution: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]]) -> tuple[str, str | None]:
     """Return running, succeeded or failed for a query, and why it failed.
 
-    ``execution`` is a row of the kernel's table sql_executions, ``jobs`` are the rows of its jobs. Before Spark 3.4 the
-    end of a query does not report its outcome: then the query failed if one of its jobs did.
+    ``execution`` is a row of the kernel's table sql_executions, ``jobs`` are the rows of its jobs. Before Spark 3.4,
+    the end event of a query does not contain the outcome. Such a query counts as failed if one of its jobs failed.
     """
     if execution.get("failure_reason"):
         return "failed", execution["failure_reason"]

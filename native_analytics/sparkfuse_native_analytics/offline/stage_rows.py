@@ -1,7 +1,8 @@
-"""The view stage_live offline: the columns that the windows job emits at the end of a stage, with the same formulas.
+"""Computes the view stage_live from an event log: the columns that the windows job emits at the end of a stage.
 
-The windows job computes them from facts (stream_jobs/flink-functions), this module from the kernel's table of stages.
-Quantiles are exact here and sketches there. Columns that exist only while a stage runs are NULL.
+The windows job computes these columns from facts (stream_jobs/flink-functions). This module uses the same formulas on
+the kernel's table of stages. Quantiles are exact here; the windows job estimates them with sketches. Columns that exist
+only while a stage runs are NULL.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _RENAMED = {
     "fetch_failed_tasks": "fetch_failed",
     "lost_tasks": "lost",
     "resubmitted_tasks": "resubmitted",
-    # No task runs offline, so totals cover ended tasks only.
+    # In an event log no task is still running, so totals include only ended tasks.
     "disk_spilled_bytes": "disk_spilled_bytes",
     "memory_spilled_bytes": "memory_spilled_bytes",
 }
@@ -82,9 +83,10 @@ def arrow_types() -> dict[str, Any]:
 
 
 def completeness(stages: Any, of_log: float) -> list[float]:
-    """Return the completeness of each stage, from 0 to 1: that of the log, reduced by its missing task ends.
+    """Return the completeness of each stage, from 0 to 1: the completeness of the log, reduced by missing task ends.
 
-    A successful stage with fewer task ends than tasks lost some. One with more counted some twice, so it has 0.
+    If a successful stage has fewer task ends than tasks, task ends were lost. If it has more, some were counted twice,
+    and its completeness is 0.
     """
     columns = [stages[name].to_pylist() for name in ("status", "num_tasks", "succeeded", "failed", "speculative")]
     return [_completeness(of_log, *row) for row in zip(*columns, strict=True)]

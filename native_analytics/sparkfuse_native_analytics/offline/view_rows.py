@@ -1,4 +1,4 @@
-"""The views of one application offline: each view that an event log can fill, as an Arrow table."""
+"""Builds the views of one application from its event log: each view that a log can fill, as an Arrow table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sparkfuse_contracts.columns import view_specs
 from sparkfuse_native_analytics.offline import application_row, failure_rows, job_rows, loss_rows, stage_rows
 from sparkfuse_native_analytics.offline.application import Application
 
-# Values by column name of a view.
+# Values by the names of a view's columns.
 Columns = Mapping[str, Any]
 
 
@@ -61,5 +61,5 @@ def _table(view: str, rows: Sequence[Columns]) -> Any:
 
 
 def _clamped(value: Any) -> Any:
-    """Differences of absurd timestamps can exceed 64 bits."""
+    """Limit an integer to 64 bits, because differences of invalid timestamps can be larger."""
     return stage_rows.clamp_int64(value) if type(value) is int else value

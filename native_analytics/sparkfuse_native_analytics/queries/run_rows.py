@@ -86,8 +86,8 @@ class Stage:
 class Query:
     """One query (SQL execution) of a run.
 
-    Its times and sums come from its latest live row or from its event log, else from the stages of the query: then
-    description, root_query_id and failure_reason are None.
+    Its times and sums come from its latest live row or from its event log, else from the stages of the query. In the
+    last case, description, root_query_id and failure_reason are None.
     """
 
     query_id: int
@@ -132,7 +132,7 @@ class _Name:
     call_site: str | None
 
 
-# Not columns of the store: they are resolved from the properties of the application.
+# These values are no columns of the store; they are resolved from the properties of the application.
 _IDENTITY = ("job_key", "run_key")
 _NAME_COLUMNS = ("stage_name", "stage_title", "call_site")
 _APPLICATIONS = f"""
@@ -153,7 +153,7 @@ def _live_stage_column(name: str) -> str:
     return f"{f'assumeNotNull({column})' if name in ('stage_id', 'stage_attempt') else column} AS {name}"
 
 
-# The row of an ended stage is complete; a live row counts only for a stage that has not ended.
+# The row of an ended stage is complete; a live row is used only for a stage that has not ended.
 _STAGES = f"""
 SELECT {", ".join(_STAGE_COLUMNS)} FROM (
     SELECT {", ".join(_STAGE_COLUMNS)}, row_seq, 1 AS ended FROM best_stages WHERE {_ATTEMPT}
@@ -174,7 +174,7 @@ _QUERY_COLUMNS = """
     query_disk_spilled_bytes AS disk_spilled_bytes, query_finished_cpu_ms AS finished_cpu_ms
 """
 _OF_QUERIES = f"{_ATTEMPT} AND row = 'query' AND query_query_id IS NOT NULL"
-# As for applications: an ended one first, then the better evidence counts; live on a tie.
+# The order is that of applications: an ended row first, then the row with better evidence, then the live row.
 _QUERIES = f"""
 SELECT * EXCEPT (completeness, seen_live) FROM (
     SELECT {_QUERY_COLUMNS}, completeness, 1 AS seen_live FROM live WHERE {_OF_QUERIES}
@@ -193,7 +193,7 @@ def runs(client: Client, limit: int = 50, *, job_key: str | None = None, since_m
 
     Raises StoreEmptyError.
     """
-    # The job key is not a column but resolved here, so the limit applies after the selection.
+    # The job key is no column of the store but is resolved here, so the limit applies after the selection by job key.
     most = limit if job_key is None else 100_000
     found = _select(client, app_id="", since_ms=since_ms, limit=most)
     return [each for each in found if job_key in (None, each.job_key)][:limit]
@@ -253,7 +253,7 @@ def _queries(live: Sequence[Query], stages: Sequence[Stage], known: Sequence[_Na
 
 
 def _from_stages(query_id: int, stages: Sequence[Stage]) -> Query:
-    """A query that is known only from its stages or its name."""
+    """Return a query that is known only from its stages or its name."""
     started = min((stage.submitted_ms for stage in stages if stage.submitted_ms is not None), default=None)
     ended = max((stage.completed_ms for stage in stages if stage.completed_ms is not None), default=None)
     last = {stage.stage_id: stage.status for stage in stages}  # sorted by attempt, so the last one remains

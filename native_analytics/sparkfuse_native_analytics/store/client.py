@@ -22,7 +22,7 @@ class StoreUnavailableError(RuntimeError):
 def connect(settings: Settings | None = None) -> Client:
     """Return a client for the ClickHouse at SPARKFUSE_CLICKHOUSE_URL; the URL may have user, password and database.
 
-    It keeps no session, so threads may share it.
+    The client keeps no session, so threads may share it.
 
     Raises StoreUnavailableError.
     """

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from sparkfuse_contracts.tables import TableColumn, tables
 
 ENDED_STAGES = "ended_stages"
-# The stages of event logs, with the same columns.
+# The table of stages from event logs, with the same columns.
 LOGGED_STAGES = "logged_stages"
 STAGE = "stage"
 # The key of an ended stage; ClickHouse does not allow NULL in a key.
 _ENDED_STAGES_KEY = ("app_id", "app_start_ms", "app_attempt", "stage_id", "stage_attempt", "row_seq")
 _ONEOF_COLUMNS = ("view", "row")
-# Columns with another name in history: a log has no windows, so the end of the application is used.
+# Columns with another name in ``history``. A log has no windows, so the end of the application replaces the window end.
 _OF_HISTORY = {"window_end_ms": "app_ended_ms"}
 
 

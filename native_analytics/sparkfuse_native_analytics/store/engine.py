@@ -55,20 +55,20 @@ class Answer:
 
 
 class Engine:
-    """Owns a path for as long as it lives. Statements may run in many threads at once.
+    """The embedded engine, which owns a path until it is closed. Statements may run in many threads at once.
 
     Raises StorePathError when another process owns the path, or the path cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
         self._lock = _lock(path)
-        # Imported here, because it loads the engine's library (500 MB), which clients do not need.
+        # The module is imported here, because it loads the engine's library (500 MB), which clients do not need.
         import chdb
 
         self._path = str(path)
         self._connect = chdb.connect
         try:
-            # Stays open, because the engine stops with its last connection.
+            # This connection stays open, because the engine stops when its last connection is closed.
             self._anchor = self._connect(self._path)
         except RuntimeError as error:
             raise StorePathError(f"the store cannot open {path}: {error}") from error
@@ -81,7 +81,7 @@ class Engine:
     def run(self, statement: Statement) -> Answer:
         """Run one statement in its own session.
 
-        Raises StatementError with the engine's own words.
+        Raises StatementError with the message of the engine.
         """
         with self._session(statement) as connection:
             if statement.data and _INSERT.match(statement.sql):

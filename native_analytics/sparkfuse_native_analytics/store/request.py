@@ -74,7 +74,7 @@ _DECODERS: Mapping[str, Callable[[bytes], bytes]] = {
 def read_request(query: Mapping[str, str], headers: Mapping[str, str], body: bytes) -> Statement:
     """Return the statement of a request: SQL from the URL or the body, followed by the data of an INSERT.
 
-    Raises RequestError for what the embedded store does not speak.
+    Raises RequestError for a request that the embedded store does not support.
     """
     if query.get("compress") == "1" or query.get("decompress") == "1":
         raise RequestError("ClickHouse's own block compression is not supported; use Content-Encoding")

@@ -115,7 +115,7 @@ def is_loopback(host: str) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT; exit code 0 then, 2 for invalid arguments, 3 if path or port is in use."""
+    """Serve until SIGTERM or SIGINT (exit code 0); exit code 2 for invalid arguments, 3 if path or port is in use."""
     parser = argparse.ArgumentParser(prog="sparkfuse-store", description="Serve the embedded ClickHouse engine.")
     parser.add_argument("--path", type=Path, required=True, help="folder of the engine's data")
     parser.add_argument("--port", type=int, required=True, help="port to listen on; 0 selects a free port")

@@ -47,7 +47,7 @@ class SlowTask:
 
 @dataclass(frozen=True)
 class Application:
-    """The parts of a trace."""
+    """One application attempt, with the jobs, stages, slow tasks and findings that its trace shows."""
 
     details: RunDetails
     jobs: list[Job]

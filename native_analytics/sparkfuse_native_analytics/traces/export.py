@@ -23,7 +23,7 @@ def export_trace(client: Client, app_id: str, endpoint: str) -> int:
     """Send the latest attempt of an application as one trace by OTLP over HTTP; return the number of spans.
 
     ``endpoint`` is the collector's address, such as http://127.0.0.1:4318; OTLP's own path is added when it is missing.
-    Sent twice it is the same trace. Raises TraceExportError, and StoreEmptyError of the queries.
+    A trace that is sent again has the same ids. Raises TraceExportError, and StoreEmptyError of the queries.
     """
     application = read_application(client, app_id)
     if application is None:

@@ -1,4 +1,4 @@
-"""The spans of an application: itself, its jobs, their stages, the slow tasks; findings are events. Pure.
+"""Creates the spans of one application, its jobs, stages and slow tasks; findings become events of these spans.
 
 Ids are hashes of the objects that they identify, so a repeated trace has the same ids.
 """
@@ -26,8 +26,8 @@ _FAILED = frozenset({"failed"})
 def application_spans(application: Application) -> list[ReadableSpan]:
     """Return all spans, parents before children.
 
-    Attributes are named ``spark.*``, because OpenTelemetry has no conventions for Spark; times are of the JVMs' clocks.
-    What has not ended ends at the last window that was seen, with ``spark.*.status`` running.
+    Attributes are named ``spark.*``, because OpenTelemetry has no conventions for Spark; times come from the clocks of
+    the JVMs. The span of anything that still runs ends at the last known window, and its ``spark.*.status`` is running.
     """
     return list(_Trace(application).spans())
 

@@ -51,7 +51,7 @@ def serve_metrics(settings: Settings) -> None:
 
     if not settings.metrics_port:
         return
-    detect_metrics()  # registered now, because records are counted before the first row reaches a step
+    detect_metrics()  # registered now, because the JVM counts records before the first row reaches a step
     try:
         start_http_server(settings.metrics_port, addr=settings.metrics_address)
     except OSError as error:
@@ -60,7 +60,7 @@ def serve_metrics(settings: Settings) -> None:
 
 def _catalog(options: Options, settings: Settings) -> Catalog:
     try:
-        read_owners(settings.config_file)  # raises here, instead of failing while the job runs
+        read_owners(settings.config_file)  # an invalid file raises here, before the job runs
         return load_catalog(options.catalog, settings.config_file)
     except RuleError as error:
         raise StartError(str(error)) from error

@@ -14,7 +14,8 @@ from sparkfuse_stream_jobs.detect.lifecycle_state import worst
 
 RESEND_MS = 60_000
 RESOLVED_FOR_MS = 300_000
-# Runs that join or leave a firing finding are published together: a thousand tasks of one stage are one record.
+# Runs that join or leave a firing finding within this time are published together: a thousand tasks of one stage cause
+# one record.
 SETTLE_MS = 1_000
 # A finding is published as firing for at least this long. Alertmanager waits 10 s before it notifies, and sends no
 # notification for an alert that resolves earlier, such as one of a stage that ends seconds later.
@@ -32,7 +33,7 @@ class FindingGroup:
     finding: bytes  # a Finding
     published: str = ""  # state and severity of the last record
     changed: bool = True  # runs joined or left since the last record
-    first_at_ms: int = 0  # when it was first published since it last began to fire
+    first_at_ms: int = 0  # when the finding was first published after it last began to fire
     sent_at_ms: int = 0  # when the last record was published
     resolved_at_ms: int = 0
 
@@ -57,7 +58,7 @@ class PublishIntervals:
 
 
 def merge(group: FindingGroup | None, part: Finding, now_ms: int) -> FindingGroup | None:
-    """Merge the finding of one run into the finding of all runs. None if an unknown run resolved."""
+    """Merge the finding of one run into the finding of all runs. Return None if an unknown run resolved."""
     known = Finding.FromString(group.finding) if group else None
     place = _place_of(part.runs[0], known) if known else None
     if part.state == "resolved" and (known is None or place is None or known.runs[place].state != "firing"):
@@ -159,7 +160,7 @@ def _status(finding: Finding) -> str:
 
 
 def _without_resolved_runs(finding: Finding) -> Finding:
-    """Return the finding to store: without resolved runs, which this record publishes, if other runs still fire."""
+    """Return the finding to store; if other runs still fire, without the resolved runs that this record publishes."""
     kept = Finding()
     kept.CopyFrom(finding)
     if finding.state == "firing":

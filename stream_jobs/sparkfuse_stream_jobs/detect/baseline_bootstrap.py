@@ -22,16 +22,16 @@ from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey, key_of_ba
 log = logging.getLogger(__name__)
 READ_SECONDS = 60.0
 POLL_SECONDS = 1.0
-# Limit of own records that were not read back yet; records that a failed job never wrote stay here.
+# Limit of registered records that were not read back yet. Records that a failed job never wrote stay registered.
 MAX_OWN_RECORDS = 100_000
 
 
 class PublishedBaselines:
     """The newest published baseline of each stage, in a temporary file.
 
-    The baselines of a fleet may not fit into memory.
+    A file is used because the baselines of all jobs may not fit into memory.
 
-    One thread may put while another one reads.
+    One thread may call ``put`` while another thread reads.
     """
 
     def __init__(self) -> None:
@@ -46,10 +46,10 @@ class PublishedBaselines:
         self._store.execute("CREATE TABLE baselines (key TEXT PRIMARY KEY, baseline BLOB)")
 
     def put(self, baseline: Baseline) -> None:
-        """Store ``baseline`` instead of an older one of its stage.
+        """Store ``baseline``; it replaces an older baseline of the same stage.
 
-        A baseline without a cluster was written by an older version under another record key. It is still in the topic
-        and may be read later than a newer one, so it never replaces a baseline with a cluster.
+        A baseline without a cluster was written by an older version under another record key. Such a baseline is still
+        in the topic and may be read after a newer one, so it never replaces a baseline with a cluster.
         """
         key = key_of_baseline(baseline)
         with self._lock:
@@ -61,11 +61,11 @@ class PublishedBaselines:
             self._store.execute(
                 "INSERT OR REPLACE INTO baselines VALUES (?, ?)", (_text(key), baseline.SerializeToString())
             )
-            # Last, because the reader checks this set without the lock.
+            # This set is updated last, because the reader checks it without the lock.
             self._unread.add(key)
 
     def __call__(self, key: BaselineKey) -> Baseline | None:
-        """Return the newest baseline of the stage; None if there is none or it was returned before."""
+        """Return the newest baseline of the stage; None if the stage has none or if it was returned before."""
         if key not in self._unread:  # called for each row of a stage
             return None
         with self._lock:
@@ -112,7 +112,7 @@ class OwnRecords:
 
 
 class BaselineFollower:
-    """Published baselines that follow the topic ``baselines``, including records that others write while it runs."""
+    """The published baselines, updated with each record that is added to the topic ``baselines``."""
 
     def __init__(self, settings: Settings) -> None:
         """Read the topic to its end, then follow it in a thread. Raises like ``read_published_baselines``."""
@@ -128,7 +128,7 @@ class BaselineFollower:
         self._thread.start()
 
     def __call__(self, key: BaselineKey) -> Baseline | None:
-        """Return what ``PublishedBaselines`` returns."""
+        """Return the newest baseline of the stage; None if the stage has none or if it was returned before."""
         return self._published(key)
 
     def add_own_record(self, content: bytes) -> None:
@@ -155,7 +155,7 @@ class BaselineFollower:
                     continue
                 if not _put(self._published, content):
                     log.warning("the record at offset %d of the topic baselines is not a baseline", message.offset())
-            # A broker that is down comes back, and known baselines stay valid without the topic.
+            # An outage of the broker is temporary, and the baselines that were read before stay valid.
             elif error.code() not in {KafkaError._PARTITION_EOF, *logged}:  # noqa: SLF001 - confluent has no public name
                 logged.add(error.code())
                 log.warning("cannot read the topic baselines: %s", error)
@@ -210,7 +210,10 @@ def _read_to_end(consumer: Consumer, settings: Settings, published: PublishedBas
 
 
 def _put(published: PublishedBaselines, content: bytes | None) -> bool:
-    """Store a record, and return whether it is valid. A tombstone is valid and ignored: known baselines expire."""
+    """Store a record, and return whether the record is valid.
+
+    A tombstone is valid but ignored, because stored baselines expire by themselves.
+    """
     if content is None:
         return True
     try:

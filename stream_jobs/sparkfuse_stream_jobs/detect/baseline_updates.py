@@ -9,7 +9,7 @@ from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_rules.knowledge.baseline import Sample, learn, level_changed
 from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
 
-# The cluster and the tenant of a collector for which none were configured.
+# The cluster and the tenant of a collector if its configuration sets none.
 DEFAULT = "default"
 
 
@@ -31,7 +31,7 @@ def key_of_baseline(baseline: Baseline) -> BaselineKey:
 
 
 def add_samples(known: Baseline | None, updates: Sequence[Baseline]) -> Baseline | None:
-    """Return the baseline with the samples of the runs that it does not contain; None if it contains all of them.
+    """Add the samples of new runs to ``known`` and return the result; None if ``known`` contains all runs.
 
     Each update is a baseline with one sample. Samples are learned in the order in which their runs ended.
     """
@@ -62,7 +62,7 @@ def add_samples(known: Baseline | None, updates: Sequence[Baseline]) -> Baseline
 
 
 def merge_baselines(known: Baseline | None, other: Baseline) -> Baseline:
-    """Return a baseline with the runs of both; for a run in both, the sample of ``known`` is used."""
+    """Return a baseline with the runs of both baselines; if both contain a run, the sample of ``known`` is used."""
     if known is None:
         return other
     single = Baseline()

@@ -1,7 +1,7 @@
 """Adds expected values to each row of a stage or application, and learns from runs that succeeded.
 
-One stage, or the whole application, of one job of one tenant is one key. A run is judged by what was known before it
-started, so the rows of a run are the same whenever they are computed.
+One stage, or the whole application, of one job of one tenant is one key. A run is compared only with runs that ended
+before it started. So the expected values of a run do not depend on the time of their computation.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PublishedUpdate = Callable[[BaselineKey], Baseline | None]
 class JobBaselines:
     """The baselines of the current job by fingerprint, their published updates, and the cache of their fits.
 
-    The cache holds the fits of all jobs, not only of the current one.
+    The cache contains the fits of all jobs, not only of the current job.
     """
 
     baselines: MapState[Baseline]
@@ -55,7 +55,7 @@ class JobBaselines:
         return self.fits.get(key, app_start_ms, lambda: self._compute_fit(key, app_start_ms))
 
     def put(self, key: BaselineKey, baseline: Baseline) -> None:
-        """Replace the baseline."""
+        """Replace the stored baseline of ``key``."""
         self.baselines.put(key.stage_fingerprint, baseline)
         self.fits.invalidate(key)
 
@@ -83,9 +83,9 @@ def key_of_row(row: LiveRow) -> BaselineKey:
 
 
 def add_expectations(row: LiveRow, known: JobBaselines) -> LiveRow:
-    """Add the expected values to the row of a stage or application; unchanged if too few runs are known.
+    """Add the expected values to the row of a stage or application; return the row unchanged if too few runs are known.
 
-    A running stage is compared by its values at its projected end: duration, work and CPU time.
+    For a running stage, the duration, work and CPU time at its projected end are compared.
     """
     fitted = known.fit(key_of_row(row), row.app_start_ms)
     if fitted is None:
@@ -149,7 +149,10 @@ def _of_application(row: LiveRow, fitted: Fit) -> tuple[Expectation, int | None,
 
 
 def _is_same(known: Sample, sample: Sample) -> bool:
-    """Return whether both are of the same stage of the same run: a backfill may have read the run's event log."""
+    """Return whether both samples are of the same stage and run.
+
+    A backfill may have added the run from its event log.
+    """
     return (known.run_key, known.learned_ms, known.wall_ms, known.num_tasks) == (
         sample.run_key, sample.learned_ms, sample.wall_ms, sample.num_tasks,
     )  # fmt: skip

@@ -82,7 +82,7 @@ def job_end_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
 
 
 def query_end_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
-    """Return the row of a query that failed although none of its jobs did.
+    """Return the row of a query that failed although none of its jobs failed.
 
     If a job of the query still runs, the row is emitted at the end of that job. A query that fails before its first
     job has no row, because programs query tables that may not exist, and continue.
@@ -106,7 +106,7 @@ def unreported_query_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
     """
     failed = [(int(name), query) for name, query in state.queries.items() if query.failure_reason]
     for query_id, _ in sorted(failed, key=lambda each: (each[1].ended_ms or 0, each[0])):
-        # Read again: the row of an earlier query may have covered this one.
+        # The query is read again, because the row of an earlier query may have reported its failure already.
         if query := query_of(query_id, state):
             yield from _failed_query(row, query_id, query, state)
 
@@ -172,7 +172,7 @@ def _last_stage_name(job: JobState, state: RunState) -> str:
 
 
 def _first_failed(job: JobState, state: RunState) -> tuple[int, StageState] | None:
-    """Return the stage of the job that failed first and did not succeed since."""
+    """Return the stage of the job that failed first and did not succeed later; None if there is none."""
     stages = ((stage_id, state.stages.get(str(stage_id))) for stage_id in job.stage_ids)
     failed = [(stage_id, stage) for stage_id, stage in stages if stage and stage.failed]
     return min(failed, key=lambda each: (each[1].failed_ms, each[0]), default=None)

@@ -1,4 +1,4 @@
-"""Creates the finding of a rule on a row, with the one run that the row belongs to."""
+"""Creates the finding of a rule that matches a row; the finding contains only the run of that row."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from sparkfuse_rules.runbooks import rule_runbook_url
 from sparkfuse_stream_jobs.detect.row_columns import present
 from sparkfuse_stream_jobs.detect.subjects import scope
 
-MAX_EVIDENCE = 4000  # Characters of one column. Collectors cap stacks, but not every name.
+MAX_EVIDENCE = 4000  # Limit of characters of one value. Collectors shorten stack traces, but not every name.
 # Columns that are evidence even if the rule does not mention them, because runbooks refer to them.
 _ALWAYS = ("stack",)
 _LOCATION = ("stage_id", "stage_attempt", "task_id", "executor_id")
-# Columns that do not identify a location: the executor of failed tasks changes with each failure.
+# Columns that must not identify a location, because the executor of failed tasks changes with each failure.
 _NOT_LOCATION: Mapping[str, tuple[str, ...]] = {"failure_live": ("executor_id",)}
 
 
 def finding_id(cluster: str, tenant: str, job_key: str, rule_id: str, scope: str) -> str:
     """Return the id of a finding, which is the same for every run of the job: 16 hex digits of SHA-256.
 
-    Cluster and tenant are part of it, because two tenants may have jobs of the same name.
+    Cluster and tenant are part of the hash, because two tenants may have jobs of the same name.
     """
     parts = f"{cluster}\n{tenant}\n{job_key}\n{rule_id}\n{scope}"
     return hashlib.sha256(parts.encode("utf-8", "replace")).hexdigest()[:16]

@@ -1,7 +1,7 @@
-"""A cache of the curves that were fitted to baselines: fitting takes milliseconds.
+"""A cache of the curves that are fitted to baselines, because fitting a curve takes milliseconds.
 
-Each running stage requests its curve every few seconds, and the curve depends only on samples from before its run.
-So only curves of running stages are in memory, and the samples of a fleet stay in the state.
+Each running stage requests its curve every few seconds, and the curve depends only on samples of earlier runs. So only
+the curves of running stages are in memory, and all samples stay in Flink's state.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Callable
 from sparkfuse_rules.knowledge.baseline import Fit
 from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey
 
-# Fits of all stages and runs, at 3 kB each. 500 applications with 20 running stages each need 10,500.
+# Limit of fits of all stages and runs; one fit takes 3 kB. 500 applications with 20 running stages each need 10,500.
 MAX_FITS = 20_000
-# Fits of one baseline, one for each run; beyond the limit the oldest are evicted.
+# Limit of fits of one baseline, which has one fit for each run; the oldest fits are evicted.
 MAX_RUNS_PER_KEY = 1_000
 
 

@@ -17,7 +17,7 @@ from sparkfuse_stream_jobs.detect.row_columns import Columns
 from sparkfuse_stream_jobs.detect.state.run_state import RunState, StageProgress, application_of
 
 FROM_SETTING, FROM_HISTORY = "setting", "history"
-# An application to which an executor was added this recently will soon have more slots, so no stage is projected.
+# If an executor was added within this time, the application will soon have more slots, so no stage is projected.
 SETTLED_MS = 60_000
 
 
@@ -41,7 +41,8 @@ def project_stage(row: LiveRow, state: RunState) -> None:
 def fill_progress(row: LiveRow, state: RunState) -> None:
     """Add to the application's row its deadline, and the remaining time of the stages of this window.
 
-    The rows of its stages come first. ``forecast_application`` adds the columns that depend on earlier runs.
+    Within a window, the rows of the stages come before this row. ``forecast_application`` adds the columns that depend
+    on earlier runs.
     """
     application, columns = application_of(state), row.application
     if application.deadline_ms is not None:
@@ -54,8 +55,8 @@ def fill_progress(row: LiveRow, state: RunState) -> None:
 def forecast_application(row: LiveRow) -> LiveRow:
     """Add to the application's row its remaining time, and the time left until its deadline.
 
-    The row already has the columns of ``fill_progress`` and of its baseline. Without a setting, the deadline is the
-    95th percentile of earlier runs. An application that ended has no remaining time.
+    The row already has the columns of ``fill_progress`` and of its baseline. If no deadline is configured, the deadline
+    is the 95th percentile of earlier runs. An application that ended has no remaining time.
     """
     columns = row.application
     expected = Expected(columns.expected_ms, columns.expected_p95_ms) if columns.HasField("expected_p95_ms") else None

@@ -20,7 +20,7 @@ from sparkfuse_rules.knowledge.hosts import (
 from sparkfuse_stream_jobs.detect.row_columns import Columns
 from sparkfuse_stream_jobs.detect.state.run_state import RunState, application_of
 
-# How often an application reports on which hosts its tasks run; host rows cover a sliding ten minutes.
+# Interval at which an application reports the hosts that run its tasks; host rows cover the last ten minutes.
 REPORT_EVERY_MS = 120_000
 _PROBLEM_OF = {
     "failure": problem_of_failure,
@@ -32,7 +32,7 @@ _PROBLEM_OF = {
 
 @dataclass(frozen=True)
 class HostReport:
-    """One application in one window: the hosts that run its tasks (``ran``), and the problems on hosts."""
+    """What one application reports in one window: the hosts that run its tasks (``ran``), and problems on hosts."""
 
     cluster: str
     app_key: str
@@ -51,7 +51,10 @@ def host_reports(row: LiveRow, state: RunState) -> Iterator[HostReport]:
 
 
 def merge_reports(reports: Iterable[HostReport]) -> Iterator[HostReport]:
-    """Merge the reports of one application and window: the next step switches its key and writes for each report."""
+    """Merge the reports of one application and window.
+
+    Fewer reports are cheaper, because the next step changes its key and writes its state for each report.
+    """
     of_window: dict[tuple[str, str, int], list[HostReport]] = {}
     for report in reports:
         of_window.setdefault((report.cluster, report.app_key, report.at_ms), []).append(report)
@@ -67,7 +70,7 @@ def _problem(row: LiveRow) -> HostProblem | None:
 
 
 def _is_healthy(row: LiveRow) -> bool:
-    """Return whether a cheap test shows that the row reports no problem, as most rows do."""
+    """Return True if a cheap test shows that the row reports no problem, which is the case for most rows."""
     if row.HasField("stage"):
         stage = row.stage
         lost = stage.slowest_task_lost_ms >= MIN_LOST_MS and stage.slowest_task_lost_share >= MIN_LOST_SHARE

@@ -27,15 +27,15 @@ from sparkfuse_stream_jobs.detect.host_observations import HostReport, host_repo
 from sparkfuse_stream_jobs.detect.stage_identity import fingerprint
 from sparkfuse_stream_jobs.detect.state.run_state import ApplicationState, RunState, application_of
 
-# Values that were written once expire unless they are rewritten: those of a row's stage at every so many rows, which
-# come every few seconds, and those of jobs and executors once a day.
+# State values expire unless they are written again. The values of a stage are written again after this many of its
+# rows, which come every few seconds; those of jobs and executors once a day.
 REFRESH_EVERY_ROWS = 97
 REFRESH_EVERY_MS = 86_400_000
 
 
 @dataclass(frozen=True)
 class InvalidSetting:
-    """A setting of the application that cannot be used; ``text`` names it, and what would be valid."""
+    """A setting of the application that cannot be used; ``text`` names the setting and the valid values."""
 
     text: str
 
@@ -58,7 +58,8 @@ def step(row: LiveRow, state: RunState) -> Iterator[Output]:
     """Return the row with job, run and stage filled in, followed by the records that result from it.
 
     These are rows of failed jobs, failed queries and lost executors, host reports, new names of queries and stages,
-    and, after the end of a successful run, its training samples. A row that was processed before returns nothing.
+    and, after the end of a successful run, its training samples. For a row that was processed before, nothing is
+    returned.
     """
     if is_replayed(row, state):
         return
@@ -68,7 +69,7 @@ def step(row: LiveRow, state: RunState) -> Iterator[Output]:
     _store(row, state)
     yield from _identify(row, state)
     if row.HasField("application_ended"):
-        # Before the end itself, which resolves the findings of the run.
+        # These rows come before the end of the application, because the end resolves the findings of the run.
         yield from failure_rows.unreported_query_rows(row, state)
     yield row
     yield from host_reports(row, state)
@@ -122,7 +123,7 @@ def _task_cpus(configuration: Mapping[str, str]) -> int:
 
 
 def _store(row: LiveRow, state: RunState) -> None:
-    """Store what a start or an end reports, before the row is filled in."""
+    """Store the values of a row that reports a start or an end, before its other columns are filled in."""
     kind = row.WhichOneof("row")
     if kind == "stage_started":
         stage_identity.add_stage(row.stage_started, state)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pyflink.table import StatementSet, StreamTableEnvironment, Table
 
 NAME = "detect"
-# Event time is the end of the windows: after an outage of the windows job it continues where it stopped, so that a
-# late row is not a missing one. It advances once a later window has begun, because rows of one window arrive together.
+# Event time is the end of the windows. It stops during an outage of the windows job, so a row that is late does not
+# count as missing. Event time advances when a later window begins, because the rows of one window arrive together.
 _LIVE = """
 CREATE TABLE live_by_window (
   `live_row` BYTES,
@@ -64,14 +64,15 @@ CREATE TABLE {table} (`record_key` STRING, `record_value` {value_type}) WITH (
 """
 
 
-# Python's garbage collector searches for cycles whenever 700 new objects survive, and also scans old objects, which are
-# many here: a sixteenth of the job's CPU time at 500 applications. The objects of a row have no cycles.
+# Python's garbage collector searches for cycles whenever 700 new objects survive, and also scans old objects. This job
+# has many old objects: the searches took a sixteenth of its CPU time at 500 applications. The objects of a row have no
+# cycles.
 YOUNG_OBJECTS = 20_000
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of the job besides the settings of every process."""
+    """The options of the detect job, in addition to the settings that all processes share."""
 
     parallelism: int = 1
     catalog: Path | None = None
@@ -80,13 +81,14 @@ class Options:
 
 def build(settings: Settings, catalog: Catalog, options: Options) -> StatementSet:
     """Start the environment and plan the job; ``execute()`` of the result runs it."""
-    # In the mini cluster the Python steps run as threads of this process instead of processes of their own: a quarter
-    # of the memory, no start of worker processes, and this process can serve their metrics.
+    # In the mini cluster the Python steps run as threads of this process instead of separate processes. This takes a
+    # quarter of the memory, starts no worker processes, and lets this process serve the metrics of the steps.
     starter = write_starter((settings.home / "scratch" / "detect-python").absolute())
     local = {
         "execution.target": "local",
         "python.executable": str(starter),
-        # The sizes of PyFlink's own caches. They only hold the writes of a bundle: reads use state/state_cache.py.
+        # The sizes of PyFlink's own caches. These caches contain only the writes of a bundle; reads use
+        # state/state_cache.py.
         "python.state.cache-size": "1000",
         "python.map-state.read-cache-size": "1000",
         "python.map-state.write-cache-size": "1000",

@@ -23,7 +23,7 @@ from sparkfuse_stream_jobs.detect.subjects import (
     subject_name,
 )
 
-# The largest number of subjects of one run at once; a thousand stuck tasks of a stage are one finding in any case.
+# Limit of stored subjects of one run; even a thousand stuck tasks of a stage are only one finding.
 MAX_SUBJECTS = 500
 
 
@@ -31,17 +31,19 @@ MAX_SUBJECTS = 500
 class Lifecycle:
     """Applies rules to the rows of a run.
 
-    ``post_end_rules`` evaluate processes after the end of their application, and tasks after the end of their stage.
+    ``post_end_rules`` are also evaluated after an end: for processes after the end of their application, and for tasks
+    after the end of their stage.
     """
 
     evaluation: RuleEvaluation
     post_end_rules: frozenset[str] = frozenset()
 
     def step(self, row: LiveRow, severities: Mapping[str, str], state: LifecycleState) -> Iterator[Finding | Timer]:
-        """Apply one row; ``severities`` holds the severity of each rule whose condition is true on it.
+        """Apply one row; ``severities`` has the severity of each rule whose condition is true.
 
         Returns a finding when it starts to fire, changes or resolves, and every ``EVIDENCE_EVERY_MS`` while it fires.
-        Also returns timers. After the end of the application only events, and rows for ``post_end_rules``, count.
+        Also returns timers. After the end of the application, only events and rows for ``post_end_rules`` are
+        evaluated.
         """
         if row.HasField("application_ended"):
             if state.ended_ms.value() is None:
@@ -58,7 +60,7 @@ class Lifecycle:
                 yield from self._end_subject(ended, row.window_end_ms, state)
 
     def on_timer(self, now_ms: int, state: LifecycleState) -> Iterator[Finding | Timer]:
-        """Resolve the rules whose subject has been gone, or whose condition has been false, for long enough."""
+        """Resolve each rule whose condition was false for long enough, or whose subject had no row for long enough."""
         state.timer_ms.clear()
         due_ms: list[int] = []
         for name, subject in state.subjects.items():
@@ -148,7 +150,7 @@ class Lifecycle:
 
 
 def _store(name: str, before: SubjectState | None, after: SubjectState, state: LifecycleState) -> None:
-    """Store the subject while it has rules, active or settled, and count the stored subjects."""
+    """Store the subject if it has active or settled rules, else remove it; update the number of stored subjects."""
     if after == before:
         return
     known = before is not None
@@ -162,7 +164,7 @@ def _store(name: str, before: SubjectState | None, after: SubjectState, state: L
 
 
 def _set_timer(at_ms: int, state: LifecycleState) -> Iterator[Timer]:
-    """Request a timer, unless an earlier one is set: that one will request the next."""
+    """Request a timer, unless an earlier timer is set; that timer will request the next one."""
     set_ms = state.timer_ms.value()
     if set_ms is None or at_ms < set_ms:
         state.timer_ms.update(at_ms)

@@ -16,27 +16,27 @@ SEVERITIES = ("info", "warning", "critical")
 
 
 class RuleTiming(Protocol):
-    """What the lifecycle needs to know about a rule."""
+    """The properties of a rule that the lifecycle uses."""
 
     @property
     def view(self) -> str:
-        """The view that it evaluates."""
+        """The view on whose rows the rule is evaluated."""
 
     @property
     def for_ms(self) -> int:
-        """How long its condition must be true before it fires."""
+        """How long the condition must be true before the rule fires, in ms."""
 
     @property
     def keep_firing_ms(self) -> int:
-        """How long it continues to fire after its condition was last true."""
+        """How long the rule continues to fire after the condition was last true, in ms."""
 
     @property
     def absence(self) -> bool:
-        """Whether its evidence is that something is missing, so that lost facts do not weaken it."""
+        """Whether the rule reports that something is missing, so that lost facts do not weaken its evidence."""
 
 
 class FindingWriter(Protocol):
-    """Creates the finding of a rule on a row, with the run of that row."""
+    """Creates the finding of a rule that matches a row; the finding contains the run of that row."""
 
     def __call__(self, rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding:
         """Return the finding in the state firing."""
@@ -49,20 +49,20 @@ class RuleInstance:
 
     severity: str
     since_ms: int  # since when the condition has been true
-    held_ms: int  # the last evaluation in which it was true
+    held_ms: int  # the last evaluation in which the condition was true
     row_ms: int  # the last row of the subject
-    started_ms: int | None = None  # since when it fires; None while pending
+    started_ms: int | None = None  # since when the rule fires; None while it is pending
     over: bool = False  # the subject ended: no further row will come
     finding: bytes = b""  # the Finding that was emitted last, while it fires
     row: bytes = (
-        b""  # the newest LiveRow; creating a finding is expensive, so it happens only if this row is the last one
+        b""  # the newest LiveRow; a finding is expensive, so it is created from this row only if no later row comes
     )
-    part: str = ""  # the part of the subject for which the condition was last true; rows of other parts do not end it
-    evidence_ms: int = 0  # the row of the finding that was emitted last
+    part: str = ""  # part of the subject for which the condition was last true; rows of other parts do not reset it
+    evidence_ms: int = 0  # the time of the row from which the last emitted finding was created
 
     @property
     def firing(self) -> bool:
-        """Whether it fires; otherwise it is pending."""
+        """Whether the rule fires; otherwise it is pending."""
         return self.started_ms is not None
 
 
@@ -105,12 +105,12 @@ def subject_codec() -> Codec[SubjectState]:
 
     def encode(subject: SubjectState) -> bytes:
         rules = {rule: vars(each) for rule, each in subject.rules.items()}
-        # Saved states have this key since the first version.
+        # Saved states have contained this key since the first version.
         return pickle.dumps({"holdings": rules, "settled": subject.settled})
 
     return Codec(encode, decode)
 
 
 def worst(*severities: str) -> str:
-    """Return the most severe one. Raises ValueError for an unknown severity."""
+    """Return the most severe of the severities. Raises ValueError for an unknown severity."""
     return max(severities, key=SEVERITIES.index)

@@ -66,7 +66,7 @@ def executor_loss_row(row: LiveRow, state: RunState) -> LiveRow | None:
         columns["host"] = known.host
     if removed.reason:
         columns["reason"] = removed.reason
-    if abs(columns.get("exit_code", 0)) > MAX_EXIT_CODE:  # parsed from a text that anybody may have written
+    if abs(columns.get("exit_code", 0)) > MAX_EXIT_CODE:  # parsed from a text that user code may have written
         del columns["exit_code"]
     for column, value in columns.items():
         setattr(loss_row.executor_loss, column, value)

@@ -55,7 +55,7 @@ class DetectMetrics(Collector):
         self._firing_now: dict[str, tuple[str, str]] = {}
 
     def describe(self) -> Iterable[Family]:
-        """Return nothing, so that registration does not call the JVM before it runs."""
+        """Return nothing, so that registration does not call a JVM that does not run yet."""
         return []
 
     def collect(self) -> Iterable[Family]:
@@ -76,7 +76,7 @@ class DetectMetrics(Collector):
     def observe_row(self, row: LiveRow) -> None:
         """Update the running applications from a row."""
         if row.HasField("application") and row.application.ended_ms:
-            self._applications.pop(row.app_id, None)  # its processes may send rows for a while
+            self._applications.pop(row.app_id, None)  # processes of an ended application may send rows for a while
         elif row.HasField("application"):
             self._applications[row.app_id] = (row.window_end_ms, row.completeness)
         elif row.HasField("application_ended"):

@@ -1,6 +1,6 @@
 """The SQL before the Python steps: which rows are sent to Python, and which rules match a row.
 
-Both filters pass a superset of the rows that the step after them reacts to, so findings are the same without them.
+Each filter passes all rows that can have an effect in the next step. So the findings are the same without the filters.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sparkfuse_rules.rule import Rule
 from sparkfuse_stream_jobs.detect.rule_evaluation import STALE_WINDOWS
 from sparkfuse_stream_jobs.detect.rule_sql import severities_sql
 
-# Views whose rows only matter to the lifecycle: most of their rows match no rule.
+# Views whose rows only the lifecycle uses; most of these rows match no rule.
 FILTERED = ("task_live", "executor_live")
 FUNCTIONS: Mapping[str, str] = {
     "decode_window_end": "io.sparkfuse.detect.DecodeWindowEnd",
@@ -72,7 +72,7 @@ def lifecycle_rows_sql(evaluated: str) -> str:
 def may_match_sql(catalog: Catalog, view: str) -> str:
     """Return a predicate that is true on each row of ``view`` that a rule may match for any job, or that must pass.
 
-    A rule that reads a column which detection fills cannot be evaluated yet: then all rows pass.
+    If a rule reads a column that a later step fills, the rule cannot be evaluated yet, so all rows pass.
     """
     rules = [variant for rule in catalog.of_view(view) for variant in _variants(rule)]
     if any(_reads_detected_column(rule) for rule in rules):
@@ -85,7 +85,7 @@ def may_match_sql(catalog: Catalog, view: str) -> str:
 def linger_ms(catalog: Catalog, view: str, window_ms: int) -> int:
     """Return how long rows of a subject pass after a rule of ``view`` last matched for it.
 
-    By then the lifecycle has resolved its findings, by a row or by its timer.
+    After this time the lifecycle has resolved the findings of the subject, by a row or by its timer.
     """
     kept_ms = (variant.keep_firing_ms for rule in catalog.of_view(view) for variant in (rule, *_variants(rule)))
     return max(kept_ms, default=0) + STALE_WINDOWS * window_ms

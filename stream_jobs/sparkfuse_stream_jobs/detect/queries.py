@@ -12,7 +12,8 @@ from sparkfuse_stream_jobs.detect.state.run_state import QueryState, RunState, a
 
 # Limits of one application: queries that are stored until it ends, and versions of plans that are stored at once.
 MAX_QUERIES, MAX_PLANS = 10_000, 1_000
-# Versions of one query's plan. Adaptive execution adds one for each stage that ends; the newest ones are kept.
+# Limit of stored versions of one query's plan; the newest are kept. Adaptive execution adds a version when a stage
+# ends.
 MAX_VERSIONS = 32
 # The plans of the last ended queries are kept, because a stage may start or report after the end of its query.
 KEPT_QUERIES = 16

@@ -32,7 +32,7 @@ EVIDENCE_EVERY_MS = 30_000
 
 @dataclass(frozen=True)
 class RuleEvaluation:
-    """Evaluates the rules, given the length of a window and what creates a finding."""
+    """Evaluates rules on rows, with the length of a window and the function that creates findings."""
 
     rules: Mapping[str, RuleTiming]
     window_ms: int
@@ -114,7 +114,7 @@ class RuleEvaluation:
 
 
 def _must_emit(before: RuleInstance | None, after: RuleInstance) -> bool:
-    """Return whether the finding is to be emitted: it changed, or the emitted evidence is old."""
+    """Return whether the finding is to be emitted: the finding changed, or the emitted evidence is old."""
     if before is None or not before.firing or after.held_ms >= before.evidence_ms + EVIDENCE_EVERY_MS:
         return True
     return after.over or (after.severity, after.part) != (before.severity, before.part)

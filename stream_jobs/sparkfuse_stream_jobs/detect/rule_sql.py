@@ -1,7 +1,7 @@
 """The SQL expression that evaluates all rules on a row.
 
-It is stateless, and its result has the same columns for any set of rules, so a new rule file never affects saved
-state.
+The expression is stateless, and its result has the same columns for any set of rules, so a new rule file never affects
+saved state.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def severities_sql(catalog: Catalog) -> str:
     """
     if not catalog:
         return "''"
-    # CONCAT_WS skips NULL, and a text appended to NULL is NULL: rules that do not match leave no trace.
+    # CONCAT_WS skips NULL, and a text appended to NULL is NULL: rules that do not match add nothing to the text.
     terms = (
         f"'{rule.id}{_EQUALS}' || CASE WHEN `view` = '{rule.view}' "
         f"THEN {severity_sql(rule, 'flink', view_specs()[rule.view].row)} END"
@@ -39,5 +39,5 @@ def read_severities(text: str | None) -> Mapping[str, str]:
 
 
 def post_end_rules(catalog: Catalog) -> frozenset[str]:
-    """Return the rules that are evaluated after an end too, because they report what still runs or is missing."""
+    """Return the rules that are also evaluated after an end, because they report work that still runs or is missing."""
     return frozenset(rule.id for rule in catalog.values() if _POST_END_COLUMNS & set(columns(rule)))

@@ -43,7 +43,7 @@ def _store_stage(row: LiveRow, state: RunState) -> None:
 def samples_of_ended_run(row: LiveRow, state: RunState) -> Iterator[Baseline]:
     """Return the samples of the application whose end is ``row``, if it ended successfully.
 
-    Each is a baseline with one sample, of a stage or of the whole application.
+    Each result is a baseline with one sample, of a stage or of the whole application.
     """
     failed_stages = sum(stage.failed for _, stage in state.stages.items())
     if not ended_well(row.application_ended.failed_jobs, failed_stages):

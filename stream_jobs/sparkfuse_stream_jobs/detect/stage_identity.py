@@ -12,7 +12,7 @@ from sparkfuse_rules.knowledge.stage_graph import fingerprint_in_run
 from sparkfuse_stream_jobs.detect.queries import MAX_TEXT
 from sparkfuse_stream_jobs.detect.state.run_state import RunState, StageState, application_of, started_stage
 
-# Stages of one application that are stored. Further ones are identified by their name only, so that a program that
+# Limit of stored stages of one application. Further stages are identified by their name only, so that a program that
 # starts stages in a loop does not fill the state.
 MAX_STAGES = 10_000
 
@@ -33,7 +33,7 @@ class _StagesOfRun:
         return query.nodes if query else ()
 
     def store_fingerprint(self, stage_id: int, fingerprint: str) -> None:
-        """Store the fingerprint."""
+        """Store the fingerprint of a stage."""
         if stage := started_stage(stage_id, self.state):
             self.state.stages.put(str(stage_id), replace(stage, fingerprint=fingerprint))
 
@@ -71,7 +71,7 @@ def end_stage(ended: StageEnded, state: RunState) -> None:
 
 
 def fill_runs_python(stage: StageLive, state: RunState) -> None:
-    """Set whether the stage runs Python functions; absent if the start of the stage was lost."""
+    """Set whether the stage runs Python functions; set nothing if the start of the stage was lost."""
     started = started_stage(stage.stage_id, state)
     if started is None:
         return

@@ -19,9 +19,9 @@ _ENDED = ("succeeded", "failed")
 def subject_name(row: LiveRow) -> str | None:
     """Return the name of the row's subject, such as ``stage/3/0`` or ``task/3/0/77``; None for a row of no view.
 
-    A task that outlives its stage becomes another subject, so that the end of the stage does not end it. All
-    failed tasks of a stage attempt are one subject (``subject_part`` separates their causes), and so are all failed
-    jobs of a run, because their findings have nothing else to distinguish them.
+    A task that outlives its stage becomes another subject, so that the end of the stage does not end it. All failed
+    tasks of a stage attempt are one subject (``subject_part`` separates their causes), and so are all failed jobs of a
+    run, because nothing else distinguishes their findings.
     """
     kind = row.WhichOneof("row")
     if kind == "stage":

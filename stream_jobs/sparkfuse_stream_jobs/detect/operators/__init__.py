@@ -1,1 +1,1 @@
-"""The steps as Flink operators: their keys, their state and their timers. The logic is in modules of its own."""
+"""The steps as Flink operators: their keys, their state and their timers. The logic is in separate modules."""

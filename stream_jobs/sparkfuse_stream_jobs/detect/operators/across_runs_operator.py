@@ -1,4 +1,4 @@
-"""Adds to the rows of a job what outlives a run: expected values, and the state of a cluster's hosts."""
+"""Adds expected values from earlier runs to the rows of a job, and emits rows about the hosts of a cluster."""
 
 # Flink defines the names, the signatures and the contracts of the methods.
 # ruff: noqa: D102
@@ -43,10 +43,10 @@ log = logging.getLogger(__name__)
 
 
 class AcrossRuns(KeyedProcessFunction):
-    """Batches of kind and content, by job or cluster -> batches of rows for the rules, and baselines and names.
+    """A Flink operator: batches of kind and content, by job or cluster -> batches of rows, baselines and names.
 
-    Stores what outlives a run: the baselines of a job, and the observations on a cluster's hosts. Both share one
-    operator, because an operator for the hosts alone would receive every row to find the few that concern it.
+    Stores the data that is kept after a run ends: the baselines of a job, and the observations on a cluster's hosts.
+    Both share one operator, because a separate operator for hosts would receive every row and use only few of them.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -57,7 +57,7 @@ class AcrossRuns(KeyedProcessFunction):
         self._host_reports = host_report_codec()
         self._timers: set[tuple[str, int]] = set()
         of_job = StateFactory(runtime_context, self._scope, "job", BASELINE_TTL)
-        # Not cached, because running stages ask for the fits, which have a cache of their own.
+        # Baselines are not cached, because running stages request fits, and fits have a separate cache.
         stored = of_job.map_state("baselines", message_codec(Baseline), cached=False)
         self._baselines = baselines.JobBaselines(stored, self._published)
         of_hosts = StateFactory(runtime_context, self._scope, "hosts", HOSTS_TTL)
@@ -81,7 +81,7 @@ class AcrossRuns(KeyedProcessFunction):
                 elif kind == ROW:
                     rows.append(self._with_expectations(LiveRow.FromString(content)))
                 elif kind == BASELINE:
-                    # A batch may hold several samples of one stage: only the last baseline is published.
+                    # A batch may contain several samples of one stage: only the last baseline is published.
                     for baseline in usable(self._learn(each) for each in [Baseline.FromString(content)]):
                         learned[baseline.stage_fingerprint] = baseline
                 elif kind == NAME:

@@ -20,12 +20,12 @@ from sparkfuse_stream_jobs.detect.metrics import detect_metrics
 from sparkfuse_stream_jobs.detect.state.codec import record_codec
 from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactory
 
-# The state of a finding that was neither found nor published for a week is dropped.
+# The state of a finding that was neither updated nor published for a week is dropped.
 FINDING_TTL = timedelta(days=7)
 
 
 class Alerts(KeyedProcessFunction):
-    """Finding of one run by finding id -> (key, JSON) of the topic ``findings``."""
+    """A Flink operator: findings of single runs by finding id -> (key, JSON) for the topic ``findings``."""
 
     def __init__(self, intervals: alerts.PublishIntervals) -> None:
         self._intervals = intervals

@@ -38,7 +38,7 @@ from sparkfuse_stream_jobs.detect.state import run_state
 from sparkfuse_stream_jobs.detect.state.codec import integer_codec, message_codec, record_codec
 from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactory
 
-# A run without rows for a week is over.
+# The state of a run without rows for a week is dropped.
 RUN_TTL = timedelta(days=7)
 # Rows that get expectations, and rows that are only needed by Identify and dropped after it.
 _WITH_BASELINE = frozenset({"stage", "application"})
@@ -50,10 +50,10 @@ log = logging.getLogger(__name__)
 
 
 class Identify(KeyedProcessFunction):
-    """Batches of LiveRows by application attempt -> (key of AcrossRuns, batch of kind and content).
+    """A Flink operator: LiveRows by application attempt -> (key of AcrossRuns, batch of kind and content).
 
     The key is the job for rows, baselines and names, and the cluster for host reports. ``views`` are the views that
-    rules evaluate; rows of queries are dropped if no rule does.
+    rules evaluate; rows of queries are dropped if no rule evaluates them.
     """
 
     def __init__(self, views: frozenset[str]) -> None:
@@ -67,9 +67,9 @@ class Identify(KeyedProcessFunction):
             application=factory.value_state("application", record_codec(run_state.ApplicationState)),
             stages=factory.map_state("stages", record_codec(run_state.StageState)),
             queries=factory.map_state("plans", record_codec(run_state.QueryState)),
-            # Not cached, because decoded plans have a cache of their own.
+            # Encoded plans are not cached, because decoded plans have a separate cache.
             sql_plans=factory.map_state("plan_versions", plan_codec(), cached=False),
-            # Written at the end of each stage, and read once at the end of the application.
+            # Samples are not cached, because they are read only once, at the end of the application.
             samples=factory.map_state("samples", message_codec(Baseline), cached=False),
             jobs=factory.map_state("jobs", record_codec(run_state.JobState)),
             executors=factory.map_state("executors", record_codec(run_state.ExecutorState)),

@@ -14,7 +14,7 @@ Parsed = TypeVar("Parsed", bound=Message)
 
 
 def usable(results: Iterator[Result]) -> Iterator[Result]:
-    """Return the results up to the first that fails because of a value; the rest of that row is counted and skipped.
+    """Return the results of a row up to the first invalid value; count the row as rejected and skip its rest.
 
     Otherwise one invalid value would fail the job again after each restart. Errors of other kinds are raised.
     """
@@ -25,7 +25,7 @@ def usable(results: Iterator[Result]) -> Iterator[Result]:
 
 
 def parsed(message_class: type[Parsed], content: bytes) -> Parsed:
-    """Return the message. Raises ValueError for bytes that the JVM accepted as a message and Python does not."""
+    """Return the message. Raises ValueError for bytes that the JVM accepts but Python rejects."""
     try:
         return message_class.FromString(content)
     except DecodeError as error:

@@ -27,12 +27,12 @@ from sparkfuse_stream_jobs.detect.rule_sql import post_end_rules, read_severitie
 from sparkfuse_stream_jobs.detect.state.codec import integer_codec
 from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactory
 
-# A run without rows for a week is over.
+# The state of a run without rows for a week is dropped.
 RUN_TTL = timedelta(days=7)
 
 
 class RunLifecycle(KeyedProcessFunction):
-    """Batches by run, each part with severities and LiveRow -> (finding id, Finding of that run)."""
+    """A Flink operator: batches of severities and LiveRow by run -> (finding id, Finding of that run)."""
 
     def __init__(self, catalog: Catalog, settings: Settings) -> None:
         builder = FindingBuilder.of(catalog, settings.runbook_url, read_owners(settings.config_file))

@@ -1,6 +1,6 @@
 """Records between the Python operators: several length-prefixed contents in one record, and their kinds.
 
-PyFlink's cost for each record exceeds the cost of our steps for each row, so rows travel in batches. Each content
+PyFlink spends more time on one record than our steps spend on one row, so rows are sent in batches. Each content
 follows its length in four bytes, big-endian; io.sparkfuse.detect.FrameBuffer uses the same format.
 """
 

@@ -31,7 +31,7 @@ def record_codec(record_class: type[Value]) -> Codec[Value]:
     def decode(content: bytes) -> Value:
         return record_class(**known_fields(unpickle(content), names))
 
-    # dataclasses.asdict copies all values first, which costs ten times the pickling.
+    # dataclasses.asdict copies all values first, which takes ten times as long as the pickling.
     return Codec(lambda value: pickle.dumps(vars(value)), decode)
 
 
@@ -57,5 +57,5 @@ def unpickle(content: bytes) -> dict[str, Any]:
 
 
 def known_fields(values: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
-    """Return the values whose names the record class still has: nearly always all of them."""
+    """Return the values whose names are still fields of the record class; nearly always these are all values."""
     return values if values.keys() <= names else {name: value for name, value in values.items() if name in names}

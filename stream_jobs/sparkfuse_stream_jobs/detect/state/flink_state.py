@@ -4,8 +4,8 @@ PyFlink caches state with a time to live only if a read does not extend that tim
 returned until they are cleaned up. Without its cache each read and write is a call to the JVM, which makes a row ten
 times as expensive. A step must therefore rewrite, from time to time, each value that must not expire.
 
-A second cache holds decoded values (``state_cache.py``), because PyFlink decodes the bytes at each read. It also knows
-which values a key does not have; PyFlink would ask the JVM for them each time.
+A second cache contains decoded values (``state_cache.py``), because PyFlink decodes the bytes at each read. The second
+cache also knows which values a key does not have; PyFlink would request them from the JVM each time.
 
 All values with the same time to live share one Flink map: PyFlink recreates every state object when the key changes,
 and writes each state with a call of its own. Changes are written at the end of the bundle (``batched_commits.py``).
@@ -92,7 +92,7 @@ class StateFactory:
     def map_state(self, name: str, codec: Codec[Value], *, cached: bool = True) -> MapState[Value]:
         """Return the map ``name`` of the current key.
 
-        With ``cached=False`` neither values nor names use memory: for values that are written and rarely read.
+        With ``cached=False``, neither values nor names are kept in memory; use it for values that are rarely read.
         """
         return _FlinkMapState(name, self._map, codec, cached)
 
@@ -120,7 +120,8 @@ class _CachedMap:
         """Store a value."""
         full_name = _full_name(group, name)
         if cached:
-            # Before the value is cached: otherwise a key that is first seen by this write would count as empty.
+            # This call comes before the value is cached. Otherwise a key that is first seen by this write would count
+            # as empty.
             self.known_names.add(self._cache.key, full_name)
             self._cache.put(group, name, value)
         self._changed_state().put(full_name, codec.encode(value))
@@ -187,7 +188,7 @@ def _full_name(group: str, name: str) -> str:
 
 
 class _FlinkValueState(ValueState[Value]):
-    """Holds its value while a key is current. Outside of ``KeyScope.enter`` it raises RuntimeError."""
+    """A ValueState that keeps its value while a key is current; raises RuntimeError outside of ``KeyScope.enter``."""
 
     def __init__(self, name: str, of: _CachedMap, codec: Codec[Value]) -> None:
         self._name, self._map, self._codec = name, of, codec
@@ -229,7 +230,7 @@ class _FlinkValueState(ValueState[Value]):
 
 
 class _FlinkMapState(MapState[Value]):
-    """Stores its values in the shared Flink map; a key consists of the name of the state and the name of the value."""
+    """A MapState that stores its values in the shared Flink map; a key is the state's name and the value's name."""
 
     def __init__(self, name: str, of: _CachedMap, codec: Codec[Value], cached: bool) -> None:
         self._name, self._map, self._codec, self._cached = name, of, codec, cached

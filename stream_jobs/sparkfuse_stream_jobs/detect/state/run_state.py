@@ -1,4 +1,4 @@
-"""What the identify step stores about one application attempt while it runs."""
+"""The state that the identify step stores for each running application attempt."""
 
 from __future__ import annotations
 

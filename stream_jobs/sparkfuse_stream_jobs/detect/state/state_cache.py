@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
-# Values of one step. 500 applications with 20 running stages each use some 30,000: stages with their jobs and queries,
-# and executors.
+# Limit of cached values of one step. 500 applications with 20 running stages each use some 30,000 values: stages with
+# their jobs and queries, and executors.
 MAX_VALUES = 60_000
-# Eviction first spares this many values of each state and key: those in excess are mostly stages that ended.
+# The first round of eviction keeps this many values of each state and key; the others are mostly of ended stages.
 SPARED_VALUES = 64
-# Names of one map of states, at some 100 bytes each: an application keeps its ended stages until it ends. A key takes
-# as much memory as some names, and keys of ended applications and findings stay until they are evicted.
+# Limit of names of one map; one name takes some 100 bytes. An application keeps its ended stages until it ends. A key
+# takes as much memory as some names, and keys of ended applications and findings stay until they are evicted.
 MAX_NAMES = 250_000
 NAMES_PER_KEY = 4
 # Returned for a value that must be read from the state.
@@ -28,8 +28,8 @@ _Place = tuple[str, str]
 class StateCache:
     """Values by key, state and name; None is a value that is known to be absent.
 
-    If there are too many values, the least recently used keys lose their least recently used values: of an application
-    these are the stages that ended.
+    If there are too many values, the least recently used keys lose their least recently used values. For an application
+    these are values of ended stages.
     """
 
     def __init__(self, limit: int = MAX_VALUES) -> None:
@@ -42,7 +42,7 @@ class StateCache:
         return self._count
 
     def set_key(self, key: str) -> None:
-        """Set the key that the following calls are about."""
+        """Set the current key for the following calls."""
         self.key = key
 
     def get(self, state: str, name: str) -> Any:
@@ -89,10 +89,10 @@ class StateCache:
         self._count -= len(self._values.pop((state, self.key), ()))
 
     def _evict(self) -> None:
-        """Remove a tenth or more: the older halves of the least recently used keys.
+        """Remove a tenth of the values or more: the older half of each of the least recently used keys.
 
-        Not all values of such a key: the applications of a fleet alternate, so the least recently used one is the next
-        to come. In a first round only keys with many values lose some.
+        Such a key keeps its newer half: the rows of applications alternate, so the least recently used key is likely to
+        be used next. In a first round only keys with many values lose values.
         """
         limit = self._limit * 9 // 10
         for spared in (SPARED_VALUES, 0):
@@ -115,8 +115,8 @@ class StateCache:
 class KnownNames:
     """The names of all values that a key has in a Flink map, for keys that were empty when first seen.
 
-    New stages, jobs and queries arrive all the time. Without this class, looking up one that cannot exist would be a
-    call to the JVM.
+    New stages, jobs and queries arrive all the time. Without this class, each lookup of a new one would be a call to
+    the JVM, although no value can exist.
     """
 
     def __init__(self, limit: int = MAX_NAMES) -> None:

@@ -1,6 +1,6 @@
 """The two shapes of state that the steps use: one value, or a map of values by name.
 
-The steps are pure and only see these protocols. The operators implement them with Flink's keyed state
+The steps are pure and use only these protocols. The operators implement them with Flink's keyed state
 (``flink_state.py``); the in-memory implementations serve tests and replays without Flink.
 """
 
