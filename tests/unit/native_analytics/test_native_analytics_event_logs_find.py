@@ -27,7 +27,10 @@ def error_of(path):
 
 
 def test_folder_with_logs_of_every_layout(tmp_path):
-    """A file, a rolling folder, a Spark 1.x folder and a Databricks delivery in one folder are found as one log each."""
+    """Each log in a folder is found once, whatever its layout.
+
+    The layouts are a file, a rolling folder, a Spark 1.x folder and a Databricks delivery.
+    """
     fill(tmp_path, "app-1", "app-2.lz4.inprogress", "_SUCCESS", ".hidden")
     fill(tmp_path, "eventlog_v2_app-3/events_1_app-3", "eventlog_v2_app-3/events_2_app-3")
     fill(tmp_path, "old-1422/EVENT_LOG_1", "old-1422/SPARK_VERSION_1.2.0")
