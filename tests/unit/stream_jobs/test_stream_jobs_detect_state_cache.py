@@ -156,7 +156,7 @@ def test_single_key_is_bounded():
 def test_names_of_a_new_key_are_all_known():
     """All names of a new key are known without asking the state, if the key was written before it was read.
 
-    For any other key the state is asked once.
+    For a new key that is read first, the state is asked once.
     """
     names, asked = KnownNames(), []
 
