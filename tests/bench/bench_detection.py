@@ -27,7 +27,7 @@ OFFLINE, LIVE = "## Detection offline", "## Detection live"
 
 
 def judge_offline(wanted: Sequence[Label]) -> list[Verdict]:
-    """Return the verdicts on labelled logs; logs that share a history are evaluated by one command."""
+    """Return the verdicts on labelled logs; one command evaluates all logs that share a history."""
     found: dict[str, Verdict] = {}
     for pattern in dict.fromkeys(label.history for label in wanted):
         group = [label for label in wanted if label.history == pattern]
@@ -37,7 +37,7 @@ def judge_offline(wanted: Sequence[Label]) -> list[Verdict]:
 
 
 def analyzed(logs: Sequence[Path], earlier: Sequence[Path]) -> list[dict[str, Any]]:
-    """Return what ``sparkfuse analyze --json`` prints for the logs, in their order."""
+    """Return the analyses that ``sparkfuse analyze --json`` prints for the logs, in their order."""
     if not logs:
         return []
     command = [sys.executable, "-m", "sparkfuse.main", "analyze", "--json", "--fail-on", "never"]
@@ -56,27 +56,27 @@ class Score:
 
     @property
     def expected(self) -> list[Expected]:
-        """The expected findings."""
+        """Return the expected findings."""
         return [each for one in self.verdicts for each in one.label.expect]
 
     @property
     def found(self) -> list[Expected]:
-        """The expected findings that were found."""
+        """Return the expected findings that were found."""
         return [each for one in self.verdicts for each in one.found]
 
     @property
     def false_alarms_per_100(self) -> float:
-        """Warnings and critical findings that no label allows, per hundred runs."""
+        """Return the number of warnings and critical findings that no label allows, per hundred runs."""
         return 100 * sum(len(one.false_alarms) for one in self.verdicts) / len(self.verdicts)
 
     @property
     def healthy_with_alarm(self) -> list[str]:
-        """Healthy runs with a false alarm."""
+        """Return the healthy runs with a false alarm."""
         return [one.label.run for one in self.verdicts if one.label.healthy and one.false_alarms]
 
     @property
     def healthy(self) -> int:
-        """The number of healthy runs."""
+        """Return the number of healthy runs."""
         return sum(one.label.healthy for one in self.verdicts)
 
 

@@ -63,7 +63,7 @@ class Measure:
 
 
 def main() -> None:
-    """Measure and print the results."""
+    """Measure the jobs and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--applications", type=int, default=500)
     parser.add_argument("--stages", type=int, default=20, help="running stages of each application")
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def seed_history(settings: Settings, known: Iterable[Baseline]) -> None:
-    """Write the baselines of earlier runs, as detect would have done."""
+    """Write the baselines of earlier runs, as the detect job would have written them."""
     producer, count = Producer({"bootstrap.servers": settings.kafka_bootstrap, "linger.ms": 50}), 0
     for count, baseline in enumerate(known, start=1):  # noqa: B007 - printed after the loop
         producer.produce(f"{PREFIX}.baselines", to_json(baseline), record_key("baselines", baseline))
@@ -178,7 +178,7 @@ class Measurement:
         producer.flush(60)
 
     def _read(self) -> None:
-        """Read new rows and their delays."""
+        """Read new live rows and their delays."""
         for message in self._consumer.consume(20_000, timeout=0.0):
             row = LiveRow.FromString(message.value())
             self._rows[row.view] += 1
@@ -187,7 +187,7 @@ class Measurement:
                 self._delays.append(message.timestamp()[1] - row.window_end_ms)
 
     def _probe(self, number: int) -> None:
-        """Send rows of a hung task, if there are rows already."""
+        """Send the rows of a hung task as a probe, if there are live rows already."""
         if not self._window_end_ms:
             return
         name, at = f"probe-{number}", self._window_end_ms

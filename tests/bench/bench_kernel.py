@@ -45,18 +45,18 @@ def records(count: int, kinds: Sequence[str] = MIX) -> list[bytes]:
 
 
 def kernel(facts: list[bytes]) -> Callable[[], object]:
-    """Return a run of the kernel that decodes all columns to an Arrow table."""
+    """Return a function that decodes all columns with the kernel to an Arrow table."""
     decoder = Decoder(descriptor_set(), "sparkfuse.contracts.Fact")
     return lambda: pa.table(decoder.decode(facts).batches)
 
 
 def generated_parse(facts: list[bytes]) -> Callable[[], object]:
-    """Return a run that only parses with the generated class (upb, in C)."""
+    """Return a function that only parses with the generated class (upb, in C)."""
     return lambda: [Fact.FromString(fact) for fact in facts]
 
 
 def generated_columns(facts: list[bytes]) -> Callable[[], object]:
-    """Return a run that parses with the generated class and builds three Arrow columns in a Python loop."""
+    """Return a function that parses with the generated class and builds three Arrow columns in a Python loop."""
 
     def run() -> object:
         messages = [Fact.FromString(fact) for fact in facts]
@@ -72,7 +72,7 @@ def generated_columns(facts: list[bytes]) -> Callable[[], object]:
 
 
 def best(runs: Sequence[Callable[[], object]], turns: int) -> list[float]:
-    """Return the smallest CPU seconds of each run."""
+    """Return the smallest CPU time of each run, in seconds."""
     least = [float("inf")] * len(runs)
     for _ in range(turns):
         for index, run in enumerate(runs):

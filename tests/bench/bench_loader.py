@@ -88,7 +88,7 @@ def cpu_seconds(process: psutil.Popen) -> float:
 
 
 def client_when_ready(settings: Settings):
-    """Return a client as soon as the store answers."""
+    """Return a client of the store as soon as the store answers."""
     deadline = time.monotonic() + READY_SECONDS
     while True:
         try:

@@ -138,7 +138,7 @@ class Runner:
         self._bench = {"spark.bench.kind": kind, "spark.bench.tasks": str(tasks), "spark.bench.runs": str(runs)}
 
     def run(self, plugin: Mapping[str, str] | None) -> dict[str, Any]:
-        """Return the mean seconds of a run, the seconds to stop, and the values that the plugin logs."""
+        """Run the job; return the mean seconds of a run, the seconds to stop, and the values that the plugin logs."""
         settings = {
             **SETTINGS, "spark.driver.memory": "1g", "spark.sparkfuse.sample.interval": "5s", **self._bench,
             "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{self._log} {ALL_THREADS_STAY}",
@@ -226,7 +226,7 @@ def of_pairs(logs: Mapping[str, Sequence[float]]) -> dict[str, Any]:
 
 
 def named(prefix: str, figures: Mapping[str, float]) -> dict[str, float]:
-    """Return the values with a prefix before each name."""
+    """Return the values with a prefix before each of their names."""
     return {f"{prefix}_{name}": value for name, value in figures.items()}
 
 
@@ -293,7 +293,7 @@ def line_of(part: str, kind: str, state: str, cell: Mapping[str, Any]) -> str:
 
 
 def together(kept: Mapping[str, Mapping[str, Any]], part: str, kind: str) -> list[str]:
-    """Return a row for the pairs of all states, if several were measured with the same number of tasks."""
+    """Return a row for the pairs of all states, if several states were measured with the same number of tasks."""
     of_tasks: dict[int, list[Mapping[str, Any]]] = {}
     for state in STATES:
         cell = kept.get(f"{part} {kind} {state}", {})

@@ -28,7 +28,7 @@ MAX_RSS_MB = 200
 
 
 class Growing:
-    """Logs that grow by some lines in each round; the first round contains the header."""
+    """Logs to which each round appends some lines; the first round contains the header."""
 
     def __init__(self, folder: Path, count: int, rounds: int, codec: str) -> None:
         self._folder, self._count, self._rounds, self._codec = folder, count, rounds, codec
@@ -47,7 +47,7 @@ class Growing:
             self.bytes += len(content)
 
     def _packed(self, content: bytes) -> bytes:
-        """Compress the lines of one round to one frame, as a writer does that flushes after each round."""
+        """Compress the lines of one round to one frame, as a writer that flushes after each round."""
         if self._codec == "plain":
             return content
         import zstandard
@@ -56,7 +56,7 @@ class Growing:
 
     @property
     def facts(self) -> int:
-        """The number of facts in all logs, without health facts."""
+        """Return the number of facts in all logs, without health facts."""
         made = ("TaskStart", "TaskEnd", "JobStart", "JobEnd", "StageSubmitted", "StageCompleted", "ExecutorAdded",
                 "BlockManagerAdded", "ApplicationStart", "ResourceProfileAdded")  # fmt: skip
         marks = tuple(f'{{"Event":"SparkListener{name}"'.encode() for name in made)

@@ -147,7 +147,7 @@ def progress(stage: int, task: int) -> fact_pb2.TaskProgress:
 
 
 def measure_cpu(settings: Settings, short: int, long: int) -> None:
-    """Print the CPU per fact of only reading it, and of the whole job, in us."""
+    """Print the CPU time per fact in us, for only reading a fact and for the whole job."""
     settings = replace(settings, topic_prefix="bench-cpu")
     ensure_cpu_topics(settings)
     ends = write(settings, short, long)
@@ -230,13 +230,16 @@ def run_case(settings: Settings, case: str, ends: list[int], name: str) -> tuple
 
 
 def bounded(text: str, bounds: str) -> str:
-    """Return the table's SQL with end offsets."""
+    """Return the SQL of the source table with end offsets."""
     end = f"'scan.bounded.mode' = 'specific-offsets', 'scan.bounded.specific-offsets' = '{bounds}',\n"
     return text.replace("'value.format' = 'sparkfuse-fact'", f"{end}  'value.format' = 'sparkfuse-fact'")
 
 
 def floor(tables: Any, settings: Settings, bounds: str) -> Any:
-    """Define a job that reads, decodes a few columns, filters and drops: the minimum cost of a Flink consumer."""
+    """Define a job that only reads, decodes a few columns, filters and drops.
+
+    Its cost is the minimum of a Flink consumer.
+    """
     text = windows.statement("facts", settings)
     options = text[text.index(") WITH (") :]
     tables.execute_sql(bounded(FLOOR_COLUMNS + "\n" + options, bounds))

@@ -54,7 +54,7 @@ PREFIX = "sparkfuse"
 
 @dataclass
 class Facts:
-    """When Kafka appended the facts of one application, in ascending order, and the fact of its end. [ms]."""
+    """The times at which Kafka appended the facts of one application, ascending, and the fact of its end [ms]."""
 
     appended_ms: list[int] = field(default_factory=list)
     ended_ms: int | None = None
@@ -68,7 +68,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Page:
-    """One finding that reached the webhook, with its delays. [ms]."""
+    """One finding that reached the webhook, with its delays [ms]."""
 
     run: str
     rule: str
@@ -127,7 +127,10 @@ LINE = (
 
 
 def critical_rules() -> str:
-    """Return a sparkfuse.yaml that makes each rule critical that can warn: Alertmanager holds those for 1 s only."""
+    """Return a sparkfuse.yaml in which each rule that can warn is critical.
+
+    Alertmanager holds critical alerts for only 1 s.
+    """
     rules = (rule.id for rule in load_catalog().values() if set(rule.severity) & {"warning", "critical"})
     return "rules:\n" + "".join(f"  {rule}: {{severity: {{critical: true}}}}\n" for rule in rules)
 
@@ -183,7 +186,7 @@ def print_event(name: str, event: str) -> None:
 
 
 def read_topics(bootstrap: str) -> tuple[dict[str, Facts], list[PublishedFinding]]:
-    """Return when Kafka appended the facts of each application, and all records of findings in their order."""
+    """Return the times at which Kafka appended the facts of each application, and all records of findings in order."""
     facts: dict[str, Facts] = defaultdict(Facts)
     for appended_ms, value in read_topic(bootstrap, topic_name("facts", PREFIX)):
         fact = Fact.FromString(value)
@@ -229,7 +232,7 @@ def _fired(app: str, findings: Sequence[PublishedFinding]) -> list[Finding]:
 
 
 def compare_with_offline(live_findings: Mapping[str, Sequence[Finding]], events: Mapping[str, Path]) -> list[str]:
-    """Return lines that compare the live findings with those of the event logs, with the same history."""
+    """Return lines that compare live findings with the findings of the event logs, with the same history."""
     history = [log_of(events[name]) for name in HISTORY if name in events]
     same, lines = 0, []
     for earlier in (True, False):
@@ -277,7 +280,7 @@ def _pages(
 
 
 def _arrived(finding: PublishedFinding, deliveries: Sequence[Delivery]) -> int | None:
-    """Return when the webhook received the first notification of a firing finding."""
+    """Return the time at which the webhook received the first notification of a firing finding."""
     for delivery in deliveries:
         received_ms = delivery.received_ms
         for alert in delivery.payload["alerts"]:

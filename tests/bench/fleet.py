@@ -282,13 +282,16 @@ class Fleet:
 
 
 def stretch(stages: Sequence[RealStage], shape: Shape) -> float:
-    """Return the factor between the durations of tasks here and in the real runs."""
+    """Return the ratio of the durations of tasks here to those in the real runs."""
     lengths = [sum(task.duration_ms for task in each.tasks) / len(each.tasks) for each in stages]
     return shape.task_ms / max(1.0, sum(lengths) / len(lengths))
 
 
 def job_name(number: int) -> str:
-    """Return a name of letters, because digits are removed from job keys and all would be one job."""
+    """Return a job name of letters only.
+
+    Digits are removed from job keys, so names with numbers would all be one job.
+    """
     return "fleet-" + "".join(chr(ord("k") + int(digit)) for digit in f"{number:04d}")
 
 

@@ -59,7 +59,7 @@ def _stored(stack: RunningStack) -> bool:
 
 
 def test_canary_contains_every_secret(watched: Watched) -> None:
-    """The search of the tests below works: it finds the secrets in Spark's event log and in the job's output."""
+    """The search that these tests use finds each secret in Spark's event log and in the job's output."""
     text = "".join(path.read_text() for path in watched.event_logs.rglob("*") if path.is_file())
     found = {name for name, secret in PLANTED.items() if secret in text}
 
@@ -68,7 +68,7 @@ def test_canary_contains_every_secret(watched: Watched) -> None:
 
 
 def test_kafka_contains_no_secret(watched: Watched) -> None:
-    """Keys, values and headers of all records of all topics are searched."""
+    """No key, value or header of any record in Kafka contains a secret."""
     records = list(_records(watched.stack.addresses["SPARKFUSE_KAFKA_BOOTSTRAP"]))
 
     assert len(records) > 100
@@ -76,7 +76,7 @@ def test_kafka_contains_no_secret(watched: Watched) -> None:
 
 
 def test_store_contains_no_secret(watched: Watched) -> None:
-    """All rows of all tables are searched."""
+    """No row of any table of the store contains a secret."""
     url = watched.stack.addresses["SPARKFUSE_CLICKHOUSE_URL"]
     tables = _select(url, "SELECT name FROM system.tables WHERE database = currentDatabase() FORMAT TSV").split()
     content = {table: _select(url, f"SELECT * FROM `{table}` FORMAT JSONEachRow") for table in tables}
@@ -86,12 +86,12 @@ def test_store_contains_no_secret(watched: Watched) -> None:
 
 
 def test_alerts_contain_no_secret(watched: Watched) -> None:
-    """All webhook deliveries are searched."""
+    """No delivery to the webhook contains a secret."""
     assert _found(json.dumps([each.payload for each in watched.stack.receiver.deliveries]).encode()) == []
 
 
 def test_process_logs_contain_no_secret(watched: Watched) -> None:
-    """The logs of all processes of the stack are searched, but not the output of the job."""
+    """No log of a process of the stack contains a secret; the job's own output is not searched."""
     logs = [path for path in watched.stack.home.rglob("*.log") if not path.name.startswith("job-")]
 
     assert logs
@@ -99,7 +99,7 @@ def test_process_logs_contain_no_secret(watched: Watched) -> None:
 
 
 def test_analysis_contains_no_secret(watched: Watched, tmp_path: Path) -> None:
-    """The text, JSON and HTML output of `analyze` is searched."""
+    """The text, JSON and HTML output of `analyze` contains no secret."""
     [log] = list(watched.event_logs.iterdir())
     report = tmp_path / "report.html"
     screen = _sparkfuse("analyze", str(log), "--html", str(report))
@@ -114,9 +114,9 @@ def test_analysis_contains_no_secret(watched: Watched, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["ship", "backfill"])
 def test_shipped_event_log_contains_no_secret(watched: Watched, tmp_path: Path, command: str) -> None:
-    """The log of a job without the plugin is shipped and backfilled to the same broker, and all records are searched.
+    """No record about a job without the plugin contains a secret after its log was shipped and backfilled.
 
-    Uses another topic prefix, so that the stack does not process the log as a running job.
+    The test uses another topic prefix, so that the stack does not process the log as a running job.
     """
     bootstrap, prefix = watched.stack.addresses["SPARKFUSE_KAFKA_BOOTSTRAP"], f"canary-{command}"
     ensure_topics(settings_of(bootstrap, prefix))

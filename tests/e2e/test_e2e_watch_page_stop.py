@@ -76,7 +76,7 @@ def ended(runs: list[dict[str, Any]], job_key: str) -> list[dict[str, Any]]:
 
 
 def test_ctrl_c_stops_all_processes(tmp_path: Path) -> None:
-    """At any time of the start, Ctrl-C stops every process of the stack."""
+    """Ctrl-C stops every process of the stack, at any time of the start."""
     home = tmp_path / "home"
     up = subprocess.Popen(
         [*IN_A_TERMINAL, sys.executable, "-m", "sparkfuse.main", "up", "--home", str(home), "--free-ports"],

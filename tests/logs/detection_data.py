@@ -35,7 +35,7 @@ class Shape:
 
     @property
     def name(self) -> str:
-        """Name of the folder."""
+        """Return the name of the folder."""
         return f"{self.day}-size{self.size}-heavy{self.heavy}-copies{self.copies}"
 
 
@@ -62,14 +62,14 @@ def feed(size: float, into: Path) -> Path:
 
 
 def linked(source: Path, target: Path) -> Path:
-    """Link the files into another folder, so that a run can delete its own, and return that folder."""
+    """Link the files into another folder and return this folder, so that a run can delete its own files."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(source, target, copy_function=os.link)
     return target
 
 
 def forget(folder: Path) -> None:
-    """Ask the operating system to drop these files from its cache."""
+    """Ask the operating system to remove these files from its page cache."""
     for path in folder.rglob("*.parquet"):
         with path.open("rb") as file:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

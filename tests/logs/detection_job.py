@@ -61,14 +61,14 @@ def risk(note: str, segment: str) -> float:
 
 
 def publish(rows: Iterable[object]) -> None:
-    """Send the rows to a service: this waits and uses no CPU time."""
+    """Send the rows to a service, which takes time but no CPU time."""
     for place, _ in enumerate(rows):
         if place % ROWS_A_CALL == 0:
             time.sleep(KNOBS["service"])
 
 
 def main() -> None:
-    """Run the job once."""
+    """Run the nightly job once."""
     spark = SparkSession.builder.appName(f"daily revenue {DAY}").getOrCreate()
     if KNOBS["stop"]:
         threading.Thread(target=stop_in_the_middle, args=(spark,)).start()

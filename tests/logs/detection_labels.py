@@ -45,7 +45,7 @@ class Expected:
         return f"{' or '.join(self.rules)}{place}"
 
     def fits(self, found: Finding, stages: Mapping[int, str]) -> bool:
-        """Return whether the finding is this one; ``stages`` has the texts of the run's stages by id."""
+        """Return whether the finding is the expected one; ``stages`` has the texts of the run's stages by id."""
         if found.rule not in self.rules or _rank(found.severity) < _rank(self.at_least):
             return False
         text = "" if found.stage_id is None else stages.get(found.stage_id, "")
@@ -77,7 +77,7 @@ class Verdict:
 
     @property
     def right(self) -> bool:
-        """Whether all expected findings exist, and no others."""
+        """Return whether all expected findings exist, and no unexpected ones."""
         return not self.missed and not self.false_alarms
 
 

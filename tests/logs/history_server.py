@@ -71,7 +71,7 @@ class HistoryServer:
         self._stop()
 
     def get(self, path: str) -> Any:
-        """Return the answer of its REST interface below ``/api/v1``."""
+        """Return the server's answer to a path of its REST interface below ``/api/v1``."""
         with urllib.request.urlopen(f"{self._url}/{path}", timeout=READY_SECONDS) as answer:
             return json.load(answer)
 

@@ -86,7 +86,7 @@ def lost_executor(spark: SparkSession) -> None:
 
 
 def speculation(spark: SparkSession) -> None:
-    """Let one attempt wait until the scheduler starts a speculative one and kills the first."""
+    """Let one task attempt wait until the scheduler starts a speculative attempt and kills the first."""
 
     def wait_at_first(index: int, rows: Iterable[object]) -> list[int]:
         if index == 5 and TaskContext.get().attemptNumber() == 0:

@@ -178,7 +178,10 @@ def start(name: str, command: list[str], output: TextIO, processes: contextlib.E
 
 
 def two_hosts(name: str, output: TextIO, processes: contextlib.ExitStack) -> str:
-    """Start a master and workers on two addresses: Spark does not speculate on the host of the first attempt."""
+    """Start a master and workers on two addresses.
+
+    Spark does not start a speculative attempt on the host of the first attempt.
+    """
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]

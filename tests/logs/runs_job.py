@@ -29,7 +29,7 @@ def keyed(number: int) -> tuple[int, str]:
 
 
 def ask(rows: Iterable[tuple[int, str]]) -> Iterable[int]:
-    """Process each row, and wait for the service at each hundredth row; long texts take longer."""
+    """Process each row, and wait for the service at each hundredth row. Rows with long texts take longer."""
     for place, (_, text) in enumerate(rows):
         if place % 100 == 0:
             time.sleep(WAIT_SECONDS)

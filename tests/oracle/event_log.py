@@ -69,7 +69,10 @@ class Oracle:
         })  # fmt: skip
 
     def _lines(self, name: str, data: bytes) -> tuple[int, bool]:
-        """Read every line. Return the number of lines without a truncated last one, and whether there is one."""
+        """Read every line.
+
+        Return the number of lines without a truncated last line, and whether the last line is truncated.
+        """
         offset = 0
         rows = data.split(b"\n")
         tail = rows.pop()
@@ -84,7 +87,7 @@ class Oracle:
         return len(rows) + whole, not whole
 
     def _line(self, row: bytes) -> bool:
-        """Read the line if it is a JSON object with the text ``Event``; return whether it is."""
+        """Read the line if it is a JSON object with the text ``Event``, and return whether the line was read."""
         try:
             event = json.loads(row.decode(errors="replace"))
         except (ValueError, RecursionError):
@@ -105,7 +108,7 @@ class Oracle:
     # ---- values
 
     def number(self, holder: Any, *path: str) -> int | None:
-        """Return the integer at a path, which may be a string. Count any other value as odd."""
+        """Return the integer at a path, which may be written as a string. Count any other value as odd."""
         value = at(holder, *path)
         if value is None:
             return None
@@ -202,29 +205,29 @@ class Oracle:
 
     @property
     def stages(self) -> list[Row]:
-        """One row for each stage attempt that was submitted, completed, or had a task start or end."""
+        """Return one row for each stage attempt that was submitted, completed, or had a task start or end."""
         return self._stages.rows(self._jobs.values(), self._depths)
 
     @property
     def jobs(self) -> list[Row]:
-        """One row for each job that started or ended, ordered by id."""
+        """Return one row for each job that started or ended, ordered by id."""
         return [self._jobs[number] for number in sorted(self._jobs)]
 
     @property
     def executors(self) -> list[Row]:
-        """One row for each executor, or driver, that was added, was removed, or had a block manager."""
+        """Return one row for each executor, or driver, that was added, was removed, or had a block manager."""
         return self._executors.rows
 
     @property
     def applications(self) -> list[Row]:
-        """One row for each ApplicationStart; one row if there is none."""
+        """Return one row for each ApplicationStart event, or one row if there is none."""
         names = ("app_id", "attempt", "name", "user_name", "started_ms", "ended_ms")
         rows = self._applications or [dict.fromkeys(names)]
         return [row | {"spark_version": self._spark_version} for row in rows]
 
     @property
     def evidence(self) -> Row:
-        """What was read, skipped and truncated."""
+        """Return the evidence: numbers of lines and values that were read, skipped and truncated."""
         return {
             "files": self._files,
             "plain_bytes": sum(file["plain_bytes"] for file in self._files),

@@ -29,7 +29,7 @@ class Executors:
 
     @property
     def rows(self) -> list[Row]:
-        """One row for each executor, ordered by id."""
+        """Return one row for each executor, ordered by id."""
         return [self._executors[name] for name in sorted(self._executors)]
 
     def _added(self, event: Event) -> None:
@@ -46,7 +46,10 @@ class Executors:
             executor["removed_reason"] = text(event, "Removed Reason")
 
     def _block_manager(self, event: Event) -> None:
-        """Before Spark 1.3, only the block manager of an executor was logged; that of the driver is no executor."""
+        """Read the block manager of an executor.
+
+        Before Spark 1.3 only block managers were logged. The block manager of the driver is no executor.
+        """
         name = text(event, "Block Manager ID", "Executor ID")
         if name in {"driver", "<driver>"}:
             return

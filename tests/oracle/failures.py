@@ -28,7 +28,10 @@ class Failures:
 
     @property
     def rows(self) -> list[Row]:
-        """Rows for the classes of each stage attempt, by first failure; of too many classes the first by name."""
+        """Return one row per failure class of each stage attempt, by first failure.
+
+        If there are too many classes, the first by name are returned.
+        """
         return [
             {"stage_id": stage, "stage_attempt": attempt, **_row(name, failed)}
             for (stage, attempt), classes in sorted(self._failed.items())

@@ -55,7 +55,7 @@ class Queries:
 
     @property
     def sql_executions(self) -> list[Row]:
-        """One row for each SQL execution, ordered by id."""
+        """Return one row for each SQL execution, ordered by id."""
         return [self._executions[number] for number in sorted(self._executions)]
 
     def _execution(self, event: Event) -> Row | None:
@@ -182,7 +182,10 @@ class Queries:
 
 
 def integer(value: Any) -> int | None:
-    """Return an integer, which may be a string; accumulators may hold any other value, which is not counted."""
+    """Return an integer, which may be a string.
+
+    Accumulators may hold any other value, which is not counted as odd.
+    """
     if isinstance(value, str) and value.lstrip("-").isdecimal():
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value in INT64 else None

@@ -93,7 +93,10 @@ class Stages:
         return None if number is None else self._stage(number, attempt or 0)
 
     def _update(self, event: Event) -> Row | None:
-        """Update the row from a StageSubmitted or StageCompleted: the first one sets names, the last one times."""
+        """Update the row from a StageSubmitted or StageCompleted event.
+
+        The first event sets the names, and the last one sets the times.
+        """
         info = event.get("Stage Info")
         if not isinstance(info, dict):
             return None

@@ -69,7 +69,7 @@ def scope_names(info: Event) -> list[str]:
 
 
 def depth(stage: int, parents: Mapping[int | None, Sequence[int]]) -> int:
-    """Return the length of the longest chain of stages that this one reads from."""
+    """Return the length of the longest chain of parent stages from which the stage reads."""
     known = [parent for parent in parents.get(stage, ()) if parent in parents]
     return 1 + max(depth(parent, parents) for parent in known) if known else 0
 

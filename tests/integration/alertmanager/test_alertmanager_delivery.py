@@ -1,4 +1,4 @@
-"""From a finding in Kafka to a notification, with the real broker, sender and Alertmanager."""
+"""Delivery of a finding from Kafka to a notification, with the real broker, sender and Alertmanager."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ NOTIFICATION_SECONDS = 120
 
 
 def test_repeated_finding_is_notified_once(alertmanager, receiver, findings, sender):
-    """Two stages of a job cause one notification although two runs repeat each finding, and their end causes one.
+    """Two stages of a job, whose findings two runs repeat, cause one notification.
 
-    An unavailable peer or a killed sender causes no second notification.
+    Their resolution causes one more. An unavailable peer or a killed sender causes no second notification.
     """
     running = sender(DEAD_PEER, alertmanager.url)
     for app_id in ("app-1", "app-1", "app-2"):
@@ -70,7 +70,7 @@ def test_slack_shows_user_text_without_markup(alertmanager, receiver, findings, 
 
 
 def test_restarted_alertmanager_gets_all_alerts(alertmanager, receiver, findings, sender, tmp_path):
-    """An Alertmanager that lost its state has every firing alert after the next repetition.
+    """After an Alertmanager lost its state, the next repetition sends all firing alerts to it.
 
     Findings of the outage are notified afterwards.
     """
@@ -94,9 +94,9 @@ def test_restarted_alertmanager_gets_all_alerts(alertmanager, receiver, findings
 
 
 def test_changed_severity_leaves_no_alert_firing(alertmanager, receiver, findings, sender):
-    """A finding that becomes critical is notified, and both alerts end with it.
+    """A finding that becomes critical is notified, and its end resolves the alerts of both severities.
 
-    A finding that becomes a warning resolves as critical and is notified as warning.
+    A finding that becomes a warning resolves as critical and is notified as a warning.
     """
     sender(alertmanager.url)
     better_finding = finding("stage:9", rule="stage_slow")
@@ -127,9 +127,9 @@ def test_changed_severity_leaves_no_alert_firing(alertmanager, receiver, finding
 
 
 def test_symptoms_of_a_cause_are_not_notified(alertmanager, receiver, findings, sender):
-    """A skewed stage is slow: only the skew is notified, and an earlier symptom ends with it.
+    """If a skewed stage is slow, only the skew is notified.
 
-    The symptom of the next run is notified again.
+    An earlier symptom resolves with its cause, and the symptom of the next run is notified again.
     """
     sender(alertmanager.url)
     slow = {"rule": "stage_slow", "severity": "warning"}
@@ -160,7 +160,10 @@ def _alerts(deliveries: list) -> list:
 
 
 def test_invalid_record_becomes_a_dead_letter(alertmanager, receiver, findings, sender, kafka_bootstrap):
-    """It is stored with reason and origin, counted, and does not stop the sender."""
+    """An invalid record is stored as a dead letter with reason and origin, and counted.
+
+    The sender continues with other records.
+    """
     running = sender(alertmanager.url)
     findings.publish_bytes(b"\xff not a finding")
     findings.publish(finding())

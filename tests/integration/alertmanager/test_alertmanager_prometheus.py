@@ -12,7 +12,7 @@ from tests.waiting import wait_for
 
 
 def test_prometheus_alerts_about_the_pipeline(alertmanager, receiver, findings, sender, part, free_port, tmp_path):
-    """A dead letter of the sender is notified by the shipped rules, and the dead man's switch reports meanwhile."""
+    """The shipped rules notify about a dead letter of the sender, while the dead man's switch reports."""
     running = sender(alertmanager.url)
     port, folder = free_port(), tmp_path / "prometheus"
     processes = {"sender": urlsplit(running.ready_url).netloc}

@@ -46,7 +46,10 @@ def password_of(role: str) -> str:
 
 @pytest.fixture(scope="session")
 def secured(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Iterator[Secured]:
-    """Grant the permissions with the command, create the topics as their administrator, and fill them."""
+    """Yield the secured broker with its permissions, topics and records.
+
+    The command grants the permissions, and the administrator creates the topics.
+    """
     folder = tmp_path_factory.mktemp("secured")
     with secured_kafka(folder, repository / "build" / "kafka-libs") as kafka:
         add_users(kafka.admin(), list(roles()))

@@ -32,7 +32,7 @@ def _allowed(attempt: Callable[[], object]) -> bool:
 
 
 class Attempts:
-    """Tries each operation with the clients of one principal."""
+    """Tries each operation with the Kafka clients of one principal."""
 
     def __init__(self, settings: Settings, committed: str = "facts") -> None:
         """``committed``: the topic whose offset is committed; the broker checks the group before the topic."""

@@ -1,4 +1,4 @@
-"""With the permissions of its role each principal may do on a real broker what the role lists, and nothing else."""
+"""On a real broker, the permissions of each role allow exactly the operations that the role lists."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def _listed(role: Role) -> Permissions:
 @pytest.mark.parametrize("listener", ["sasl", "tls"])
 @pytest.mark.parametrize("role", roles())
 def test_role_may_do_what_it_lists_and_nothing_else(secured: Secured, role: str, listener: str) -> None:
-    """Producing, consuming, describing, altering, creating and deleting each topic succeeds as the role lists."""
+    """A role can use an operation on a topic exactly if the role lists this operation.
+
+    The operations are producing, consuming, describing, altering, creating and deleting.
+    """
     attempts = Attempts(secured.settings(role, listener))
     try:
         observed = {name: attempts.on(name) for name in topics()}
@@ -41,7 +44,10 @@ def test_role_may_do_what_it_lists_and_nothing_else(secured: Secured, role: str,
 
 @pytest.mark.parametrize("role", roles())
 def test_role_may_use_its_groups_and_transactional_ids_only(secured: Secured, role: str) -> None:
-    """Groups and transactional ids of other roles are denied, so that no role can fence or disturb another."""
+    """A role cannot use the groups and transactional ids of other roles.
+
+    So no role can fence or disturb another one.
+    """
     readable = [name for name, operations in roles()[role].topics.items() if "READ" in operations]
     attempts = Attempts(secured.settings(role, "sasl"), *readable[:1])
     try:
@@ -64,7 +70,10 @@ def _named(template: str) -> str:
 
 
 def test_job_writes_facts_and_receipts_and_nothing_else(secured: Secured) -> None:
-    """Writing elsewhere is denied; the expectation is not read from the contract, so a wrong entry there fails."""
+    """A job can write only facts and receipts.
+
+    The expected topics are listed here and not read from the contract, so a wrong entry there is found.
+    """
     attempts = Attempts(secured.settings("job", "sasl"))
     try:
         observed = {name: attempts.on(name) - {"DESCRIBE"} for name in topics()}

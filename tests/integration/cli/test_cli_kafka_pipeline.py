@@ -1,4 +1,4 @@
-"""The real processes work on a broker with an authorizer, each with nothing but the permissions of its role."""
+"""Each real process works on a broker with an authorizer, with only the permissions of its role."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.timeout(900)
 
 
 class Records:
-    """Reads what arrives in a topic from now on, with the permissions of the role reader."""
+    """Reads the new records of a topic, with the permissions of the role reader."""
 
     def __init__(self, secured: Secured, topic: str) -> None:
         name = topic_name(topic, PREFIX)
@@ -82,7 +82,7 @@ def start(secured: Secured, tmp_path: Path) -> Iterator[Start]:
 
 
 def test_sender_joins_its_group(secured: Secured, start: Start) -> None:
-    """The sender consumes findings and skips an invalid one, which becomes a dead letter."""
+    """The sender can join its group: it consumes findings, and an invalid finding becomes a dead letter."""
     producer = Producer(client_configuration(secured.settings("detect", "sasl"), {}))
     producer.produce(topic_name("findings", PREFIX), b"no finding")
     assert producer.flush(30) == 0
@@ -113,7 +113,7 @@ def test_pipeline_works_with_the_permissions_of_its_roles(secured: Secured, star
 
 
 def test_plugin_logs_in_with_a_client_certificate(secured: Secured, tmp_path: Path) -> None:
-    """The file that Python clients use works for the client inside the plugin's jar."""
+    """The plugin's Kafka client accepts the same certificate file as Python clients."""
     with records(secured, "facts") as facts:
         run = _spark_run(secured, "tls", tmp_path)
         try:

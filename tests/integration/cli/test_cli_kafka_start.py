@@ -1,4 +1,4 @@
-"""A process that may not log in, or may not do what its role needs, ends at its start with one sentence."""
+"""A process that lacks a login or a permission exits at its start with one sentence."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.secured_broker import SecuredKafka
 
 @pytest.mark.parametrize("role", [name for name in roles() if name != "job"])
 def test_start_check_accepts_the_own_role(secured: Secured, role: str) -> None:
-    """The check at the start of a process agrees with the permissions that its role gets."""
+    """The check at the start accepts a principal with exactly the permissions of its role."""
     assert require_access(secured.settings(role, "sasl"), role).keys() == roles()[role].topics.keys()
 
 
@@ -44,7 +44,7 @@ def test_start_check_accepts_the_own_role(secured: Secured, role: str) -> None:
     ],
 )
 def test_start_check_names_principal_operation_and_topic(secured: Secured, role: str, denied: str) -> None:
-    """What is missing is one sentence with the remedy."""
+    """If a permission is missing, the check names principal, operation, topic and remedy in one sentence."""
     with pytest.raises(KafkaUnavailableError) as refused:
         require_access(secured.settings("job", "sasl"), role)
 
@@ -52,7 +52,7 @@ def test_start_check_names_principal_operation_and_topic(secured: Secured, role:
 
 
 def test_start_check_names_the_group(secured: Secured) -> None:
-    """A principal with the topics but without the group is refused at the start, not at its first commit."""
+    """A principal without permission on its group is rejected at the start, not at its first commit."""
     admin, settings = secured.kafka.admin(), secured.settings("reader", "sasl")
     topic = topic_name("dead-letters", PREFIX)
     binding = AclBinding(
@@ -89,7 +89,7 @@ def _start(process: str, kafka: SecuredKafka, file: Path, home: Path) -> subproc
 
 @pytest.mark.parametrize("process", PROCESSES)
 def test_wrong_password_is_one_sentence(secured: Secured, tmp_path: Path, process: str) -> None:
-    """A refused login ends each process with exit code 3 and the principal, without the password."""
+    """If the broker rejects a login, each process exits with code 3 and names the principal, but not the password."""
     file = secured.kafka.file("job", "wrong-word")
     done = _start(process, secured.kafka, file, tmp_path)
 
@@ -120,7 +120,7 @@ def test_denied_start_is_one_sentence(secured: Secured, tmp_path: Path, process:
 
 
 def test_failed_tls_is_one_sentence(secured: Secured, tmp_path: Path) -> None:
-    """A broker whose certificate is not trusted is named with the reason of the TLS library."""
+    """If the certificate of the broker is not trusted, the error names the broker and the reason of the TLS library."""
     file = tmp_path / "no-trust.properties"
     file.write_text(f"bootstrap.servers={secured.kafka.tls_bootstrap}\nsecurity.protocol=SSL\n")
     done = _start("sender", secured.kafka, file, tmp_path)
@@ -158,13 +158,16 @@ def describer(secured: Secured) -> Describer:
 
 
 def test_existing_topics_need_only_describe(describer: Describer, caplog: pytest.LogCaptureFixture) -> None:
-    """Nothing is created, and a warning says that the settings cannot be checked."""
+    """If the topics exist, the permission to describe them is enough.
+
+    Nothing is created, and a warning says that the settings cannot be checked.
+    """
     assert ensure_topics(describer.settings(PREFIX)) == []
     assert "User:describer may not DESCRIBE_CONFIGS, so the settings of acl.facts" in caplog.text
 
 
 def test_missing_topics_that_may_not_be_created_are_named(describer: Describer) -> None:
-    """The error names the missing topics, the principal, and who can create them."""
+    """If the principal cannot create missing topics, the error names them, the principal, and who can create them."""
     with pytest.raises(StartError) as refused:
         ensure_topics(describer.settings("absent"))
 

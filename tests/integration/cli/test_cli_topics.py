@@ -22,7 +22,10 @@ def test_topics_are_created_once_and_then_checked(kafka_bootstrap: str, topic_pr
 
 
 def test_topic_with_create_time_is_rejected(kafka_bootstrap: str, topic_prefix: str) -> None:
-    """With CreateTime one driver with a fast clock would make all others late; the error says how to fix it."""
+    """A topic with CreateTime is rejected, and the error says how to fix it.
+
+    Otherwise the facts of a driver with a fast clock would make all other facts late.
+    """
     admin = AdminClient({"bootstrap.servers": kafka_bootstrap})
     topic = f"{topic_prefix}.facts"
     admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1)])[topic].result(60)

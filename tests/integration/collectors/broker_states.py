@@ -51,7 +51,7 @@ def broker_in_state(state: str, bootstrap: str, folder: Path) -> Iterator[Mappin
 def silent(full: bool) -> Iterator[str]:
     """Yield an address that accepts connections and never answers; if `full`, it drops the first packets.
 
-    The kernel drops them while the accept queue is full.
+    The kernel drops packets while the accept queue is full.
     """
     with contextlib.ExitStack() as open_sockets:
         listener = open_sockets.enter_context(socket.socket())
@@ -77,7 +77,7 @@ class SlowProxy:
     """Forwards bytes to a broker and back with a delay.
 
     The broker sends its own address to its clients, so the proxy replaces the port in responses. A port has four
-    bytes, and it follows the host only in metadata responses.
+    bytes and follows the host only in metadata responses.
     """
 
     def __init__(self, target: str) -> None:

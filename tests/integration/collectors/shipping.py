@@ -22,20 +22,20 @@ LOGS = ROOT / "tests" / "logs"
 
 
 def plain(log: Path) -> bytes:
-    """The decompressed content of a log with one file."""
+    """Return the decompressed content of a log with one file."""
     decompressor = Decompressor()
     content = log.read_bytes()
     return b"".join(decompressor.feed(content[at : at + 16_384]) for at in range(0, len(content), 16_384))
 
 
 class Template:
-    """The lines of a log that Spark wrote, for use with other application ids."""
+    """The lines of a log that Spark wrote, with which a test makes logs of other applications."""
 
     def __init__(self, log: Path) -> None:
         self._lines = plain(log).splitlines(keepends=True)
 
     def lines(self, app_id: str, start_ms: int) -> list[bytes]:
-        """The lines with this application id and start; all other times stay the same."""
+        """Return the lines with this application id and start time; all other times stay the same."""
         return [self._renamed(line, app_id, start_ms) for line in self._lines]
 
     @staticmethod
@@ -66,7 +66,7 @@ class Shipping:
             )
 
     def kill(self) -> None:
-        """Kill -9."""
+        """Kill the process with SIGKILL."""
         assert self.process is not None
         self.process.kill()
         self.process.communicate()
@@ -141,7 +141,7 @@ def kinds(facts: list[Fact]) -> Counter[str]:
 
 
 def holes(facts: list[Fact]) -> dict[tuple[str, str], list[int]]:
-    """Return missing and duplicate sequence numbers by application and lane; ``facts`` must include health facts."""
+    """Return missing and duplicate sequence numbers by application and lane. ``facts`` must include health facts."""
     numbers: dict[tuple[str, str], Counter[int]] = {}
     for fact in facts:
         numbers.setdefault((fact.app_id, fact.lane), Counter())[fact.seq] += 1

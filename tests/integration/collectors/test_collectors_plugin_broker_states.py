@@ -15,7 +15,10 @@ from tests.integration.collectors.spark_runs import CLIENT_STOP_SECONDS
 def test_guarantee_05_and_14_job_succeeds_in_each_broker_state(
     run_job, facts, topics, kafka_bootstrap, tmp_path, state
 ):
-    """The job succeeds, stopping keeps the time limit, and records that were not sent are logged."""
+    """In each state of the broker, the job succeeds and stops within the time limit.
+
+    The plugin logs the records that were not sent.
+    """
     with broker_in_state(state, kafka_bootstrap, tmp_path) as settings:
         job = run_job(
             "spark35",

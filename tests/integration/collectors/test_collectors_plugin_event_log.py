@@ -46,7 +46,10 @@ def _by_end(rows) -> dict[tuple, Row]:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("version", [pytest.param("spark35", marks=pytest.mark.long), "spark4"])
 def test_plugin_and_event_log_agree(run_logged, facts, tmp_path: Path, version: str):
-    """All values of tasks, stages, jobs, plans, metrics, executors and settings that both contain are equal."""
+    """All values that plugin and event log both contain are equal.
+
+    They are values of tasks, stages, jobs, plans, metrics, executors and settings.
+    """
     events = run_logged(
         version,
         "whole_job.py",
@@ -254,7 +257,10 @@ def _settings(facts, events) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("version", ["spark35", pytest.param("spark4", marks=pytest.mark.long)])
 def test_streaming_facts_agree_with_event_log(run_logged, facts, version: str):
-    """Starts, batches with rates, state and watermark, idle times, and ends with their reasons are equal."""
+    """Facts about streaming queries equal the event log.
+
+    They are starts, batches with rates, state and watermark, idle times, and ends with their reasons.
+    """
     events = run_logged(version, "streaming_job.py", spark__my__password="hunter2")
 
     started = {query.run_id: query for query in facts.of("streaming_started")}

@@ -18,7 +18,10 @@ from tests.integration.collectors.spark_runs import CLIENT_STOP_SECONDS
     ],
 )
 def test_facts_agree_with_counters_of_spark(run_job, facts, kafka_bootstrap, topics, version, master, transport):
-    """Facts are complete and agree with Spark's status store; the last ones arrive before stop returns."""
+    """The facts are complete and agree with Spark's status store.
+
+    The last facts arrive before `stop` returns.
+    """
     job = run_job(
         version,
         "small_job.py",
@@ -101,7 +104,7 @@ def _check_identity_and_secrets(facts, version: str, log: str) -> None:
 
 @pytest.mark.timeout(600)
 def test_job_succeeds_without_broker(run_job, free_port):
-    """Without a broker the job succeeds and stopping keeps the time limit."""
+    """Without a broker, the job succeeds and stops within the time limit."""
     job = run_job("spark35", "small_job.py", f"127.0.0.1:{free_port()}", "nobody", spark__sparkfuse__queue__facts="20")
     stopped = float(job.wait_for_line("STOPPED"))
 

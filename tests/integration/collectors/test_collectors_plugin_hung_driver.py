@@ -17,7 +17,10 @@ from tests.waiting import wait_for
 def test_guarantee_10_stopped_driver_does_not_silence_executors(
     run_job, facts, topics, kafka_bootstrap, tmp_path, transport, patience
 ):
-    """After SIGSTOP the executors send to the broker directly; after SIGCONT the driver reports and the job ends."""
+    """While the driver is stopped by SIGSTOP, executors send facts to the broker directly.
+
+    After SIGCONT the driver sends facts again and the job ends.
+    """
     flag = tmp_path / "flag"
     job = run_job(
         "spark35",

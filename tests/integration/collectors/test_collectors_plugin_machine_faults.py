@@ -71,7 +71,10 @@ def test_clock_change_by_hours_loses_no_fact(run_job, facts, kafka_bootstrap, to
 
 @pytest.mark.timeout(600)
 def test_kafka_client_with_dead_thread_is_replaced(run_job, facts, kafka_bootstrap, topics, tmp_path):
-    """The client does not report that its thread has died, and accepts records until its buffer is full."""
+    """The plugin replaces a Kafka client whose thread has died.
+
+    Such a client reports nothing and accepts records until its buffer is full.
+    """
     kill, flag = tmp_path / "kill", tmp_path / "flag"
     job = run_job(
         "spark35", "dead_client.py", kafka_bootstrap, topics,
@@ -106,7 +109,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.timeout(600)
 def test_full_disk_truncates_only_the_event_log(run_job, facts, kafka_bootstrap, topics, tmp_path, small_disk):
-    """The plugin writes no file, so no live fact is lost; `analyze` reports that the event log is truncated."""
+    """If the disk is full, only the event log is truncated, and `analyze` reports this.
+
+    The plugin writes no file, so no live fact is lost.
+    """
     flag, logs = tmp_path / "flag", small_disk / "logs"
     logs.mkdir()
     job = run_job(

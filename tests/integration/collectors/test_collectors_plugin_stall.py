@@ -10,7 +10,10 @@ from tests.waiting import wait_for
 
 @pytest.mark.timeout(600)
 def test_hung_function_is_idle_and_starting_worker_is_not(run_job, facts, kafka_bootstrap, topics, tmp_path):
-    """A hung Python function is idle and has a stack; a busy task and a slowly starting worker are not idle."""
+    """A task with a hung Python function is reported as idle, with its stack.
+
+    A busy task and a slowly starting worker are not idle.
+    """
     answer = tmp_path / "answer"
     os.mkfifo(answer)
     job = run_job(

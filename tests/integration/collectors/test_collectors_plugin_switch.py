@@ -41,7 +41,10 @@ def collector(order: str, app_id: str, start_ms: str, key: Path, bootstrap: str,
 
 @pytest.mark.timeout(600)
 def test_guarantee_07_command_switches_collector_off_and_on(run_job, facts, topics, kafka_bootstrap, tmp_path):
-    """The switch works with the fuse off, but not with an unknown key or for another run; skipped events are gaps."""
+    """The command switches the collector off and on although the fuse is off.
+
+    An unknown key or another run is refused. Skipped events leave gaps in the sequence numbers.
+    """
     public_keys = ensure_key_pairs(tmp_path / "keys")
     ensure_key_pairs(tmp_path / "unknown")
     private = private_key_file(tmp_path / "keys", SWITCH)

@@ -33,7 +33,7 @@ CLUSTER = {
 
 
 def shipped(folder: Path) -> list[Fact]:
-    """The facts of a log, although the plugin reports the application."""
+    """Return the facts that the shipper makes of a log, although the plugin reports the application."""
     files = LocalFiles(str(folder))
     (log,) = find_logs(files)
     translation = Translation(Shipper("test", "default", "default"))
@@ -47,7 +47,7 @@ def shipped(folder: Path) -> list[Fact]:
 
 
 def comparable(fact: Fact) -> Fact:
-    """The fact without its collector and without the fields that only one of the two can fill."""
+    """Return the fact without its collector and without the fields that only plugin or shipper can fill."""
     copy = Fact.FromString(fact.SerializeToString())
     for name in ("collector", "lane", "seq"):
         copy.ClearField(name)
@@ -68,7 +68,7 @@ def by_id(facts: list[Fact]) -> dict[bytes, Fact]:
 
 
 def difference(live: Fact, logged: Fact) -> dict[str, tuple[object, object]]:
-    """The fields that differ, with both values."""
+    """Return the fields in which the two facts differ, with both values."""
     one, other = (json_format.MessageToDict(fact, preserving_proto_field_name=True) for fact in (live, logged))
     kind = name(live)
     pairs = [(one, other), (one.pop(kind, {}), other.pop(kind, {}))]
@@ -85,7 +85,7 @@ def name(fact: Fact) -> str:
 
 
 def may_lack_start(fact: Fact, live: Iterable[Fact]) -> bool:
-    """Whether the plugin may have dropped this start, because its task ended while the start was queued."""
+    """Return whether the plugin may have dropped this task start because the task ended while the start was queued."""
     ends = {each.task_ended.task_id for each in live if name(each) == "task_ended"}
     return name(fact) == "task_started" and fact.task_started.task_id in ends
 

@@ -1,4 +1,4 @@
-"""History of ended logs with a real broker and store: sent once, the better row shown, baselines updated."""
+"""The history of ended logs with a real broker and store: sending, choice between two rows, and baselines."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ RUNS = 10
 
 @pytest.fixture
 def prefix(kafka_bootstrap: str, topic_prefix: str) -> str:
-    """The prefix of existing topics."""
+    """Return the prefix of existing topics."""
     create_all_topics(kafka_bootstrap, topic_prefix)
     return topic_prefix
 
 
 @pytest.fixture
 def store(store_url: str) -> Iterator[Client]:
-    """A database for this test."""
+    """Return a database for this test."""
     database = f"history_{uuid.uuid4().hex[:8]}"
     with clickhouse_connect.get_client(dsn=store_url) as administrator:
         administrator.command(f"CREATE DATABASE {database}")
@@ -51,7 +51,7 @@ def store(store_url: str) -> Iterator[Client]:
 
 @pytest.fixture
 def loader(kafka_bootstrap: str, prefix: str, store_url: str, store: Client, tmp_path: Path) -> Iterator[None]:
-    """The loader that fills this database."""
+    """Return the loader that fills this database."""
     environment = os.environ | {
         "SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap,
         "SPARKFUSE_TOPIC_PREFIX": prefix,
@@ -91,7 +91,10 @@ def sample_counts(bootstrap: str, prefix: str) -> dict[tuple[str, str], int]:
 def test_backfill_updates_store_and_baselines_once(
     kafka_bootstrap: str, prefix: str, store: Client, tmp_path: Path
 ) -> None:
-    """Ten runs are stored and in the baselines; a second call sends none, and `--again` duplicates none."""
+    """A backfill adds ten runs to the store and to the baselines.
+
+    A second call sends none, and `--again` adds no duplicates.
+    """
     logs = str(LOGS / "runs")
     code, first = backfill(kafka_bootstrap, prefix, tmp_path, logs)
     samples = sample_counts(kafka_bootstrap, prefix)
@@ -136,7 +139,10 @@ def test_unreadable_logs_are_counted_with_reasons(kafka_bootstrap: str, prefix: 
 
 
 def test_more_complete_row_is_shown(store: Client) -> None:
-    """The store shows the more complete of a live and a log row, and the live one if both are equal."""
+    """If the store has a live row and a log row, the more complete one is shown.
+
+    If both are equally complete, the live row is shown.
+    """
     rows = [("app-lost", 0.7, 1.0), ("app-tie", 1.0, 1.0), ("app-torn", 1.0, 0.5)]
     columns = ["app_id", "app_start_ms", "app_attempt", "stage_id", "stage_attempt", "row_seq", "completeness", "name"]
     for app_id, live, logged in rows:
@@ -169,7 +175,10 @@ def test_watched_application_has_history_only(kafka_bootstrap: str, prefix: str,
 
 
 def test_plugin_and_shipper_for_the_same_job(run_job, kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
-    """If plugin and shipper see a job, facts come from the plugin, and the history once after its end."""
+    """If plugin and shipper both see a job, the plugin sends the facts.
+
+    The shipper sends the history once after the end of the job.
+    """
     logs = tmp_path / "logs"
     logs.mkdir()
     shipping = Shipping(kafka_bootstrap, prefix, tmp_path, str(logs))

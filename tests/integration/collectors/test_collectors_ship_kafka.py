@@ -29,7 +29,7 @@ WAIT_SECONDS = 90
 
 @pytest.fixture
 def prefix(kafka_bootstrap: str, topic_prefix: str) -> str:
-    """The prefix of existing topics."""
+    """Return the prefix of existing topics."""
     create_all_topics(kafka_bootstrap, topic_prefix)
     return topic_prefix
 
@@ -51,7 +51,10 @@ def folder(tmp_path: Path) -> Path:
 def test_ships_a_folder_of_real_logs(
     kafka_bootstrap: str, prefix: str, facts: Committed, folder: Path, tmp_path: Path
 ) -> None:
-    """Each fact is committed once with numbers without gaps, and a second start sends nothing."""
+    """Each fact of a folder of real logs is committed once, with sequence numbers without gaps.
+
+    A second start sends nothing.
+    """
     template = Template(LOGS / "runs" / "healthy-1.zstd")
     lines = template.lines("app-1", 1_795_000_000_000)
     (folder / "app-1").write_bytes(b"".join(lines))
@@ -114,7 +117,7 @@ def test_kills_lose_and_duplicate_no_fact(
 
 
 def test_later_shipper_fences_the_earlier_one(kafka_bootstrap: str, prefix: str, folder: Path, tmp_path: Path) -> None:
-    """Of two shippers with one name, the earlier exits with code 4 and one sentence."""
+    """If two shippers have one name, the earlier one exits with code 4 and one sentence."""
     (folder / "app-1.inprogress").write_bytes(b"".join(Template(LOGS / "runs" / "healthy-1.zstd").lines("a", 1)[:20]))
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
@@ -161,7 +164,10 @@ def test_invalid_start_prints_one_sentence(
 
 
 def test_rejected_records_become_dead_letters(kafka_bootstrap: str, prefix: str) -> None:
-    """Of records that the client packed together, only those too large for the topic become dead letters."""
+    """Only records that are too large for the topic become dead letters.
+
+    Other records of the same batch are sent.
+    """
     topic = ConfigResource(ResourceType.TOPIC, f"{prefix}.history")
     topic.add_incremental_config(ConfigEntry("max.message.bytes", "99999", incremental_operation=AlterConfigOpType.SET))
     administrator = AdminClient({"bootstrap.servers": kafka_bootstrap})
@@ -209,7 +215,7 @@ def _setting(administrator: AdminClient, topic: ConfigResource, name: str) -> st
 
 
 def followed(shipping: Shipping) -> int:
-    """The number of starts after which the shipper followed the folder."""
+    """Return the number of starts after which the shipper followed the folder."""
     return shipping.log.read_text().count("following")
 
 

@@ -19,7 +19,7 @@ from tests.kafka import in_order, settings_of
 
 @dataclass(frozen=True)
 class Sent:
-    """Topics with the examples, all in partition 0, so that an offset identifies a case."""
+    """Topics with the examples, all in partition 0, so that an offset identifies an example."""
 
     bootstrap: str
     prefix: str

@@ -1,6 +1,6 @@
-"""The golden rows: the row of each example in Flink and in the store. A column that is left out is NULL.
+"""The golden rows: the row of each example in Flink and in the store. An omitted column is NULL.
 
-``SPARKFUSE_WRITE_GOLDEN=1 pytest tests/integration/contracts`` writes them; review the difference.
+``SPARKFUSE_WRITE_GOLDEN=1 pytest tests/integration/contracts`` writes the golden rows; review the difference.
 """
 
 from __future__ import annotations

@@ -100,7 +100,10 @@ def _is_bytes(name: str) -> bool:
 
 @pytest.mark.parametrize("name", TOPICS)
 def test_store_holds_the_golden_rows(loaded_store, sent_examples, name) -> None:
-    """Each column has its value; an absent field is NULL or an empty list or map, and zero is zero."""
+    """Each column in the store has the value of the golden row.
+
+    An absent field is NULL or an empty list or map, and zero is zero.
+    """
     cases = sent_examples.cases(TOPICS[name])
     rows = _rows(loaded_store, tables()[name], cases)
 

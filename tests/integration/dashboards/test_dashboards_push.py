@@ -13,7 +13,7 @@ from sparkfuse_dashboards.push import dashboards, main
 
 
 class StandIn(ThreadingHTTPServer):
-    """The part of Grafana's API that the upload uses: folders by uid and POST /api/dashboards/db, with its checks."""
+    """A server with the part of Grafana's API that the upload uses: folders by uid and POST /api/dashboards/db."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -86,7 +86,7 @@ def grafana(monkeypatch) -> Iterator[StandIn]:
 
 
 def test_second_push_replaces_the_first(grafana, capsys) -> None:
-    """All dashboards are in the folder after the first push, and a second push replaces them."""
+    """After the first push, the folder contains all dashboards. A second push replaces them."""
     assert main(["--url", grafana.url]) == 0
     assert main(["--url", f"{grafana.url}/"]) == 0
 

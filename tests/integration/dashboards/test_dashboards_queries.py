@@ -38,7 +38,10 @@ def _panel(spec: DashboardSpec, title: str) -> PanelSpec:
 
 @pytest.mark.parametrize("panel", PANELS)
 def test_panel_returns_its_columns(fleet_store, panel) -> None:
-    """Names, order and types are those of the panel, and the scenario has rows for each panel."""
+    """A query returns the columns of its panel with their names, order and types.
+
+    The scenario has rows for each panel.
+    """
     answer = _ask(fleet_store, panel)
 
     assert bool(answer.result_rows) == (panel.title not in QUIET_RULES)
@@ -74,7 +77,7 @@ def test_stages_are_compared_with_earlier_runs(fleet_store) -> None:
 
 
 def test_queries_and_stages_have_display_names(fleet_store) -> None:
-    """Names come from the table `names`; a stage without one shows its id."""
+    """Display names come from the table `names`; a stage without a name shows its id."""
     queries = list(_ask(fleet_store, _panel(running_job(), "Queries")).named_results())
     stages = {
         row["stage"]: row["name"]
@@ -87,7 +90,7 @@ def test_queries_and_stages_have_display_names(fleet_store) -> None:
 
 
 def test_stalled_tasks_are_listed_first(fleet_store) -> None:
-    """The stalled task is listed with its stack, before the one that makes progress."""
+    """A stalled task is listed with its stack, before tasks that make progress."""
     rows = list(_ask(fleet_store, _panel(running_job(), "Running tasks")).named_results())
 
     assert [(row["task"], row["activity"], row["stalled"]) for row in rows] == [
@@ -110,7 +113,10 @@ def test_findings_of_the_application(fleet_store) -> None:
 
 
 def test_fleet_counts_firing_findings(fleet_store) -> None:
-    """A resolved finding is not counted; the link of a finding leads to its latest run."""
+    """The fleet dashboard counts only firing findings.
+
+    The link of a finding leads to the finding's latest run.
+    """
     fires = _ask(fleet_store, _panel(fleet(load_catalog()), "Firing now, by rule")).result_rows
     findings = list(_ask(fleet_store, _panel(fleet(load_catalog()), "Findings")).named_results())
 
@@ -123,7 +129,7 @@ def test_fleet_counts_firing_findings(fleet_store) -> None:
 
 
 def test_variable_lists_the_applications(fleet_store) -> None:
-    """The variable has the id as value and a label with the name."""
+    """The variable of the dashboards has the application id as value, and a label with the name."""
     (variable,) = running_job().variables
     rows = fleet_store.query(expand(variable.sql, RANGE)).result_rows
 

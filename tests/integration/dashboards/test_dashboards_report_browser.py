@@ -62,7 +62,7 @@ def opened(browser, tmp_path) -> Callable[..., list[str]]:
 
 
 def see(browser, **features: str) -> None:
-    """Emulate the preferences of a reader; ``media`` is screen or print."""
+    """Emulate the browser preferences of a reader; ``media`` is screen or print."""
     media = features.pop("media", "")
     wanted = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": wanted})
@@ -84,7 +84,10 @@ def test_charts_are_drawn_without_network(browser, opened, name) -> None:
 
 
 def test_hostile_text_stays_text(browser, opened) -> None:
-    """Names with script or image tags are shown as text; none of their scripts or elements exists."""
+    """Names that contain script or image tags are shown as text.
+
+    None of these scripts runs, and none of these elements exists.
+    """
     opened(report_scenario.hostile())
 
     assert "</script><script>window.hacked=1</script>" in browser.find_element(By.TAG_NAME, "h1").text
@@ -127,7 +130,7 @@ def test_keyboard_reaches_all_controls(browser, opened) -> None:
 
 
 def test_zoom_changes_the_timeline(browser, opened) -> None:
-    """Zoom in shows a part of the run, and the button for the whole run shows all of it."""
+    """The zoom button shows a part of the run; the button for the whole run shows all of it again."""
     opened(report_scenario.ordinary())
     labels = "[...document.querySelectorAll('[data-chart=timeline] .role-axis-label text')]"
     ticks = f"return {labels}.map(label => label.textContent).sort()"
@@ -154,7 +157,7 @@ def test_sorting_keeps_all_rows(browser, opened) -> None:
 
 
 def test_dark_mode_changes_page_and_charts(browser, opened) -> None:
-    """Ground, text and bars have other colours in the dark, without a reload."""
+    """In dark mode, background, text and bars have other colours, without a reload."""
     opened(report_scenario.ordinary())
     colours = """
         const of = (place, name) => getComputedStyle(document.querySelector(place))[name];
@@ -173,7 +176,7 @@ def test_dark_mode_changes_page_and_charts(browser, opened) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast_meets_wcag_aa(browser, opened, scheme) -> None:
-    """Text has a contrast of 4.5:1 and shapes of 3:1 (WCAG AA), in both colour schemes."""
+    """In both colour schemes, text has a contrast of 4.5:1 and shapes have 3:1 (WCAG AA)."""
     opened(report_scenario.ordinary())
     see(browser, prefers_color_scheme=scheme)
     colours = browser.execute_script(

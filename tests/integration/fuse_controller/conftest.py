@@ -34,7 +34,7 @@ QUIET_CONFIGURATION = "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n"
 
 @pytest.fixture
 def alertmanager_url(tmp_path: Path, free_port) -> Iterator[str]:
-    """The address of an Alertmanager without receivers."""
+    """Yield the address of an Alertmanager without receivers."""
     port, configuration = free_port(), tmp_path / "alertmanager.yml"
     configuration.write_text(QUIET_CONFIGURATION)
     command = [ALERTMANAGER, f"--config.file={configuration}", f"--storage.path={tmp_path / 'alerts'}",
@@ -91,7 +91,7 @@ class Bus:
 
 @pytest.fixture
 def bus(kafka_bootstrap: str, topic_prefix: str) -> Bus:
-    """Topics of the test's own on the shared broker."""
+    """Yield topics of this test on the shared broker."""
     settings = settings_of(kafka_bootstrap, topic_prefix)
     ensure_topics(settings)
     return Bus(settings)
@@ -99,20 +99,20 @@ def bus(kafka_bootstrap: str, topic_prefix: str) -> Bus:
 
 @pytest.fixture
 def keys(tmp_path: Path) -> Path:
-    """The folder of the key pairs."""
+    """Return the folder of the key pairs."""
     ensure_key_pairs(tmp_path / "keys")
     return tmp_path / "keys"
 
 
 @pytest.fixture
 def key_ring(keys: Path) -> KeyRing:
-    """The public keys."""
+    """Return the public keys."""
     return read_key_ring(ensure_key_pairs(keys))
 
 
 @pytest.fixture
 def operator(keys: Path) -> Operator:
-    """A person who gives orders."""
+    """Return a person who signs controls."""
     return Operator("erin", load_private_key(private_key_file(keys, APPROVE)))
 
 

@@ -31,7 +31,7 @@ def now_ms():
 
 
 def runaway(bus, app_id, completeness=1.0):
-    """Write a row and a finding of a stage that runs away now."""
+    """Write a row and a finding of a stage that runs away at the current time."""
     now = now_ms()
     bus.put("live", (app_id, live_row(app_id, now_ms=now, seq=now, completeness=completeness).SerializeToString()))
     bus.put("findings", (f"finding-{app_id}", to_json(finding(app_id, now_ms=now, completeness=completeness))))
@@ -51,7 +51,7 @@ def records(bus):
 
 
 def steps(bus, app_id):
-    """Return the steps about an application, in order; a held step with its gate."""
+    """Return the steps about an application, in order; a held step has the name of its gate."""
     return [f"{each.step} {each.gate}".strip() for each in records(bus) if each.app_id == app_id]
 
 
@@ -129,7 +129,7 @@ def test_runaway_gets_one_signed_signal_despite_a_kill(bus, make_process, key_ri
 
 @pytest.mark.timeout(600)
 def test_second_controller_fences_the_first(bus, make_process, operator):
-    """The first controller ends with code 4 at its next step and sends nothing more; the second one acts."""
+    """The first controller exits with code 4 at its next step and sends nothing more. The second one acts."""
     arm(bus, operator)
     first = make_process("act")
     second = make_process("act", "second")
@@ -147,7 +147,10 @@ def test_second_controller_fences_the_first(bus, make_process, operator):
 
 @pytest.mark.timeout(600)
 def test_shadow_mode_asks_the_hook(bus, make_process, key_ring):
-    """In shadow mode the signals are probes: for a finding, and for a healthy stage as control sample."""
+    """In shadow mode, all signals are probes.
+
+    They are sent for a finding, and for a healthy stage as a control sample.
+    """
     process = make_process("shadow")
     now = now_ms()
     runaway(bus, "app-runaway")

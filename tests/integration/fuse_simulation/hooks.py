@@ -12,7 +12,7 @@ CLASS = "io.sparkfuse.spark.hook.HookSimulator"
 
 
 class HookProcess:
-    """The JVM of the hooks. Close it."""
+    """The JVM of the hooks, which the test must close."""
 
     def __init__(self, class_path: str) -> None:
         self._process = subprocess.Popen(

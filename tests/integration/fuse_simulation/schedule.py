@@ -39,7 +39,7 @@ def _time_passes(world: World) -> None:
 
 
 def _job_changes(world: World) -> None:
-    """A stage begins or stops to run away, or ends; or a new run of the application starts."""
+    """Change a job: a stage starts or stops to run away, or ends, or a new run of the application starts."""
     app_id = _application(world)
     stage = world.stages[app_id]
     change = world.random.randrange(8)
@@ -56,14 +56,14 @@ def _job_changes(world: World) -> None:
 
 
 def _detection_reports(world: World) -> None:
-    """Detection reports what it believes; it may be wrong."""
+    """Publish what detection knows about a stage, which may be wrong."""
     app_id = _application(world)
     right = world.stages[app_id].spilled_bytes >= SPILLED
     world.report(app_id, runs_away=right if world.random.random() < 0.7 else not right)
 
 
 def _controller_works(world: World) -> None:
-    """A controller reads some records, and evaluates; it may crash at each write."""
+    """Let a controller read some records and evaluate; it may crash at each write."""
     slot = world.random.randrange(2)
     controller = world.controllers[slot]
     if controller is None:
@@ -79,7 +79,7 @@ def _controller_works(world: World) -> None:
 
 
 def _controller_starts(world: World) -> None:
-    """A controller starts or restarts, also beside another one that does not know it yet."""
+    """Start or restart a controller, also beside another one that has not read its records yet."""
     skew_ms = world.random.choice((0, 0, 0, 5_000, -5_000, 45_000, -45_000))
     try:
         world.controllers[world.random.randrange(2)] = Controller(world, skew_ms)
@@ -88,7 +88,7 @@ def _controller_starts(world: World) -> None:
 
 
 def _hook_reads(world: World) -> None:
-    """A hook reads its next record; records of other applications are skipped."""
+    """Let a hook read its next record; records of other applications are skipped."""
     app_id = _application(world)
     signals = world.kafka.of("signals")
     for place in range(world.delivered[app_id], len(signals)):
@@ -99,14 +99,14 @@ def _hook_reads(world: World) -> None:
 
 
 def _record_arrives_again(world: World) -> None:
-    """An old record arrives once more, at any hook."""
+    """Deliver an old record once more, to any hook."""
     signals = world.kafka.of("signals")
     if signals:
         world.deliver(_application(world), world.random.choice(signals))
 
 
 def _operator_orders(world: World) -> None:
-    """An operator holds or releases an application, or all, or arms or disarms the rule."""
+    """Let an operator hold or release one application or all, or arm or disarm the rule."""
     app = world.random.choice(("", _application(world)))
     released = world.random.random() < 0.5
     if world.random.random() < 0.25:

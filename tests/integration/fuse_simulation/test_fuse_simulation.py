@@ -51,7 +51,10 @@ def build(hooks: HookProcess, tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.mark.timeout(3_000)
 def test_no_schedule_violates_an_invariant(build):
-    """Whatever is lost, repeated, delayed or restarted: no act without hook, arming, budget, or against a hold."""
+    """No schedule with lost, repeated or delayed records and restarts violates an invariant.
+
+    No act happens without hook, arming or budget, or against a hold.
+    """
     acts, began = 0, time.monotonic()
     for seed in range(SCHEDULES):
         world = build(seed)
@@ -66,20 +69,23 @@ def test_no_schedule_violates_an_invariant(build):
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("gate", HOOK_MUTANTS)
 def test_removed_gate_of_the_hook_is_found(build, gate):
-    """Without one gate of the hook, a schedule violates an invariant."""
+    """If one gate of the hook is removed, a schedule violates an invariant."""
     assert any(_violates(build(seed, without_hook_gate=gate)) for seed in range(MUTANT_SCHEDULES))
 
 
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("gate", CONTROLLER_MUTANTS)
 def test_removed_gate_of_the_controller_is_found(build, gate):
-    """Without one gate of the controller that no gate of the hook repeats, a schedule violates an invariant."""
+    """If one gate of the controller is removed, a schedule violates an invariant.
+
+    Gates that the hook repeats are excluded.
+    """
     assert any(_violates(build(seed, without_gate=gate)) for seed in range(MUTANT_SCHEDULES))
 
 
 @pytest.mark.skipif("SEED" not in os.environ, reason="repeats the schedule of the environment variable SEED")
 def test_replay(build):
-    """The schedule of SEED violates nothing."""
+    """The schedule of the seed in SEED violates no invariant."""
     world = build(int(os.environ["SEED"]))
     run(world)
 

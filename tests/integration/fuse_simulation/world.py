@@ -1,7 +1,7 @@
 """A deterministic world for the real fuse controller and the real hook: topics, clocks, jobs, faults.
 
-Nothing in it depends on threads, clocks or networks, so a seed repeats a schedule exactly. The invariants are checked
-at each act of a hook.
+Nothing in the world depends on threads, real clocks or networks, so a seed repeats a schedule exactly. The
+invariants are checked at each act of a hook.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Entry:
 
 @dataclass
 class Kafka:
-    """The topics, and the one producer that may write transactions."""
+    """The topics, and the id of the one producer that may write transactions."""
 
     now_ms: int = START_MS
     topics: dict[str, list[Entry]] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Stage:
 
 
 class View:
-    """Replaces LiveView, whose query engine costs too much per call: detection's belief about each stage."""
+    """What detection knows about each stage. It replaces LiveView, whose query engine costs too much per call."""
 
     def __init__(self) -> None:
         self.rows: dict[Run, dict[str, Any]] = {}
@@ -88,7 +88,7 @@ class View:
         self.variants = tuple(variants)
 
     def evaluate(self, now_ms: int) -> Mapping[Scope, list[RuleMatch]]:
-        """Return a match for each row that runs away."""
+        """Return a match for each row of a stage that runs away."""
         return {
             Scope(run, RULE, 3, 0): [RuleMatch(Scope(run, RULE, 3, 0), variant, "critical", row)
                                      for variant in self.variants]
@@ -106,7 +106,7 @@ class View:
 
 
 class CrashError(RuntimeError):
-    """The process of a controller ends here."""
+    """The process of a controller crashes here."""
 
 
 class Controller:
@@ -135,7 +135,7 @@ class Controller:
         return self.world.kafka.now_ms + self.skew_ms
 
     def refresh(self) -> None:
-        """Read what has arrived."""
+        """Read the records that have arrived."""
         self.read(None)
 
     def health(self) -> Health:
@@ -148,7 +148,7 @@ class Controller:
         return self.world.silences
 
     def write(self, audit: Sequence[tuple[str, bytes]], signals: Sequence[tuple[Signal, SignedMessage]]) -> None:
-        """Commit one transaction, or fail as the schedule wants."""
+        """Commit one transaction, or fail as the schedule requires."""
         fault, self.fault = self.fault, ""
         if fault == "abort":
             raise OSError("nothing was written")
@@ -268,7 +268,7 @@ class World:
     # ---- delivery
 
     def deliver(self, app_id: str, entry: Entry) -> None:
-        """Give a record to the hook of an application, and check every act."""
+        """Deliver a record to the hook of an application, and check each act of the hook."""
         stage = self.stages[app_id]
         elapsed = {"spilled": stage.spilled_bytes}
         columns = dict.fromkeys(self._columns(), elapsed["spilled"]) if stage.running else {}

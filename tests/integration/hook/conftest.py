@@ -77,7 +77,7 @@ class Signer:
 
 
 class Fuse:
-    """Sends signals and controls, and waits for receipts."""
+    """Sends signals and controls to a job, and waits for receipts."""
 
     def __init__(self, bootstrap: str, prefix: str) -> None:
         # Java's partitioner, because the hook reads only the partition of its application id.
@@ -89,7 +89,7 @@ class Fuse:
         self._put("signals", app_id, envelope)
 
     def control(self, signer: Signer, **fields: object) -> None:
-        """Give an order of an operator."""
+        """Send a control that an operator signed."""
         now = int(time.time() * 1000)
         content = {"actor": "test", "reason": "test", "issued_ms": now, "until_ms": now + 3_600_000, **fields}
         self._put("controls", str(fields["control_id"]), signer.envelope(json.dumps(content), topic="controls"))

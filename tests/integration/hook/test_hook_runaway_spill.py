@@ -36,7 +36,7 @@ JOB_SECONDS = 420
 
 @pytest.fixture
 def seen(kafka_bootstrap: str, topics: str, tmp_path: Path) -> Iterator[Seen]:
-    """The rows of a windows job that runs beside the Spark job."""
+    """Yield the rows of a windows job that runs beside the Spark job."""
     ensure_topics(settings_of(kafka_bootstrap, topics))
     environment = {
         "SPARKFUSE_HOME": str(tmp_path / "home"),
@@ -81,7 +81,10 @@ def run_job(kafka_bootstrap: str, topics: str, tmp_path: Path) -> Iterator[Calla
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_straggler_after_heavy_spill_is_quiet(run_job, seen, tmp_path, version):
-    """Tasks spill ten times the budget and end; a task that then only computes is no runaway, live and in the hook."""
+    """A task that only computes after a heavy spill is no runaway, live and in the hook.
+
+    Before, tasks spill ten times the budget and end.
+    """
     job = run_job(version, "early_spill.py")
     app_id = job.wait_for_line("APPLICATION")
     straggling = seen_stage(
@@ -117,7 +120,7 @@ def since(columns: dict[str, Any], name: str) -> bool:
 
 
 def stage_rows(seen: Seen, app_id: str) -> list[dict[str, Any]]:
-    """Return the columns of all rows of stages so far."""
+    """Return the columns of all stage rows that were written so far."""
     seen.read()
     return [{field.name: value for field, value in row.stage.ListFields()} for row in seen.of(app_id, "stage_live")]
 
@@ -129,7 +132,7 @@ def seen_stage(seen: Seen, app_id: str, condition: Callable[[dict[str, Any]], bo
 
 
 def severities(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the severity of the rule for each row, by the engine that evaluates it offline."""
+    """Return the severity of the rule for each row, computed by the engine for offline analyses."""
     given = tuple(Case(str(number), row, "quiet", {}) for number, row in enumerate(rows))
     results = run_cases([replace(RULE, cases=given)], "datafusion", evaluate)
     return [result.actual for result in results]
@@ -154,7 +157,7 @@ def counters(job: SparkRun, stage_id: int, condition: Callable[[dict[str, int]],
 
 
 def hook_agrees(columns: dict[str, int]) -> bool:
-    """Return whether all needs of the policy hold for the counters; a missing counter does not hold."""
+    """Return whether the counters satisfy all needs of the policy; a missing counter satisfies none."""
     return all(
         need.column in columns and OPERATORS[need.operator](columns[need.column], need.threshold)
         for need in signal_conditions(RULE)

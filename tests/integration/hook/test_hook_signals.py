@@ -1,4 +1,4 @@
-"""Signals to a job on real Spark: only a valid and armed one stops work, and the owner reads why."""
+"""Signals to a job on real Spark: only a valid and armed signal stops work, and the owner can read the reason."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def spilling_stage(facts: Facts, after: int = -1) -> int:
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_only_valid_signal_stops_job_with_reason(start_job, fuse, facts, tmp_path, version):
-    """An invalid signal is refused with a receipt; a valid one stops the stage and shows its reason."""
+    """An invalid signal is refused with a receipt. A valid one stops the stage, and the job shows its reason."""
     signer, unknown, rotated, operator = Signer(), Signer(), Signer(), Signer("approve")
     keys = [signer.write_public_key(tmp_path / "public.pem"), rotated.inline, operator.inline]
     job = start_job(version, ",".join(keys))
@@ -123,7 +123,7 @@ def test_query_is_cancelled_and_application_is_stopped(start_job, fuse, facts, v
 
 
 def _check_orders(fuse: Fuse, app_id: str, order: Callable[..., str], signer: Signer, operator: Signer) -> None:
-    """Nothing is stopped without an arming, or while a hold is in force; a probe stops nothing at all."""
+    """Check that nothing is stopped without an arming or during a hold, and that a probe never stops anything."""
     fuse.send(app_id, signer.envelope(order("unarmed-first", 20)))
     assert fuse.receipt("unarmed-first")["gate"] == "armed"
     fuse.control(operator, control_id="arm-1", kind="arm", rule=RULE, job="run*", action="cancel_stage")

@@ -24,7 +24,7 @@ from tests.waiting import wait_for
 
 
 class Part:
-    """A process of ours, started in a way that a test can kill and start again."""
+    """A process of Sparkfuse that a test can kill and start again; its output goes to a log."""
 
     def __init__(self, module: str, *arguments: str, log: Path, environment: Mapping[str, str] | None = None) -> None:
         self.command = [sys.executable, "-m", module, *arguments]
@@ -33,25 +33,25 @@ class Part:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it; what it says goes to the log."""
+        """Start the process; its output goes to the log."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(self.command, env=self.environment, stderr=log, stdout=log)
 
     def kill(self) -> None:
-        """Kill -9."""
+        """Kill the process with SIGKILL."""
         assert self.process is not None
         self.process.kill()
         self.process.wait()
 
     def stop(self) -> int:
-        """SIGTERM; the answer is the exit code."""
+        """Stop the process with SIGTERM and return the exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(90)
 
 
 def answers(url: str) -> bool:
-    """Whether the store says that it is there."""
+    """Return whether the store answers its health probe."""
     try:
         with urlopen(f"{url}/ping", timeout=1) as reply:
             return bool(reply.status == 200)
@@ -61,7 +61,7 @@ def answers(url: str) -> bool:
 
 @pytest.fixture
 def make_store(tmp_path: Path, free_port: Callable[[], int]) -> Iterator[Callable[[], tuple[Part, str]]]:
-    """Start an embedded store of the test's own; the answer is the process and its address."""
+    """Return a function that starts an embedded store for the test and returns its process and address."""
     parts: list[Part] = []
 
     def make() -> tuple[Part, str]:
@@ -81,18 +81,18 @@ def make_store(tmp_path: Path, free_port: Callable[[], int]) -> Iterator[Callabl
 
 @pytest.fixture
 def settings(store_url: str) -> Settings:
-    """Settings that lead to an empty database of the test's own."""
+    """Return settings with an empty database for this test."""
     return empty_database(store_url)
 
 
 @pytest.fixture(scope="module")
 def module_settings(store_url: str) -> Settings:
-    """Settings that lead to a database that the tests of a module only read, once it is filled."""
+    """Return settings with a database that the tests of a module fill once and then only read."""
     return empty_database(store_url)
 
 
 def empty_database(store_url: str) -> Settings:
-    """Make a database."""
+    """Create an empty database and return settings with its address."""
     database = f"test_{uuid.uuid4().hex[:8]}"
     server = Settings.from_environment({"SPARKFUSE_CLICKHOUSE_URL": store_url})
     connect(server).command(f"CREATE DATABASE {database}")
@@ -101,7 +101,7 @@ def empty_database(store_url: str) -> Settings:
 
 @pytest.fixture
 def client(settings: Settings) -> Client:
-    """A client of that database, with all tables made."""
+    """Return a client of the test's database, in which all tables exist."""
     client = connect(settings)
     migrate(client)
     return client
@@ -109,14 +109,14 @@ def client(settings: Settings) -> Client:
 
 @pytest.fixture
 def topics(kafka_bootstrap: str, topic_prefix: str) -> tuple[str, str]:
-    """Bootstrap address and prefix of topics that are there and empty."""
+    """Create empty topics, and return the bootstrap address and their prefix."""
     ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
     return kafka_bootstrap, topic_prefix
 
 
 @pytest.fixture
 def make_loader(tmp_path: Path, topics: tuple[str, str]) -> Iterator[Callable[[str], Part]]:
-    """Make (but do not start) a loader from the test's topics into the ClickHouse at an address."""
+    """Return a function that creates a loader from the test's topics into a ClickHouse, without starting it."""
     parts: list[Part] = []
 
     def make(url: str) -> Part:

@@ -1,4 +1,4 @@
-"""`sparkfuse analyze` over real logs of Spark: what it finds, what it leaves in peace, the shape of what it says."""
+"""`sparkfuse analyze` on real logs of Spark: its findings, healthy runs, and the shape of its output."""
 
 import functools
 import json
@@ -23,7 +23,7 @@ HISTORY = [f"{RUNS}/healthy-{number}.zstd" for number in range(1, 7)]
 
 
 def ask(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """The command as a person calls it, in the checkout."""
+    """Run the command as a user does, in the checkout."""
     return subprocess.run(
         [sys.executable, "-m", "sparkfuse.main", "analyze", *map(str, arguments)],
         capture_output=True,
@@ -42,7 +42,7 @@ def analyses(*arguments: object) -> list[dict]:
 
 @functools.cache
 def of_runs() -> dict[str, dict]:
-    """The analyses of all runs of the job, each against the healthy ones, by the name of its file."""
+    """Return the analyses of all runs of the job by file name, each compared with the healthy runs."""
     found = analyses(RUNS, "--history", *HISTORY)
     return {Path(each["evidence"]["files"][0]["name"]).stem: each for each in found}
 
@@ -58,18 +58,18 @@ def test_healthy_run_has_no_finding(run: str):
 
 
 def test_waiting_run_is_slow_at_the_right_stage():
-    """Wall time grows and CPU time does not."""
+    """A run that waits is reported as slow at its waiting stage: wall time grows and CPU time does not."""
     assert findings("waits") == {("stage_slow", "warning", 1)}
     assert of_runs()["waits"]["findings"][0]["evidence"]["moved"] == "wall"
 
 
 def test_skewed_run_is_found_at_the_right_stage():
-    """One key has most of the data, and its task delays the stage."""
+    """Skew is reported at the stage in which one key has most of the data and its task delays the stage."""
     assert ("stage_skew", "warning", 1) in findings("skewed")
 
 
 def test_stages_are_recognised_in_each_run():
-    """All runs of the job have the same two stages."""
+    """The same two stages are recognised in all runs of the job."""
     fingerprints = {tuple(stage["fingerprint"] for stage in each["stages"]) for each in of_runs().values()}
 
     assert len(fingerprints) == 1
@@ -96,9 +96,9 @@ def test_each_real_log_matches_the_schema():
 
 
 def test_numbers_equal_those_of_the_oracle():
-    """Every column of every stage attempt of every real log, as the oracle in plain Python has it.
+    """Each column of each stage attempt of each real log equals the value of the oracle in plain Python.
 
-    The oracle keeps texts as they were written, so they are scrubbed here as the analysis scrubs them.
+    The oracle does not scrub texts, so they are scrubbed here as in the analysis.
     """
     logs = dict(find_logs([ROOT / REAL, ROOT / RUNS]))
     printed = {Path(each["evidence"]["files"][0]["name"]).name: each["stages"] for each in analyses(REAL, RUNS)}
@@ -118,7 +118,7 @@ def test_numbers_equal_those_of_the_oracle():
 
 
 def normal(value: object) -> object:
-    """Without the version of the rules' texts, which have tests of their own."""
+    """Return the analysis without the version of the rules' texts, which have tests of their own."""
     if isinstance(value, dict):
         return {name: normal(each) for name, each in value.items() if name != "runbook"}
     return [normal(each) for each in value] if isinstance(value, list) else value
@@ -139,7 +139,7 @@ def normal(value: object) -> object:
     ],
 )
 def test_contract_examples_equal_the_output(example: str, log: Path, history: list[str]):
-    """The golden objects: whoever changes a name, a number or a shape sees it here.
+    """The output equals the golden objects, so a changed name, number or shape is visible.
 
     ``SPARKFUSE_WRITE_GOLDEN=1`` rewrites them; review the differences.
     """
@@ -171,14 +171,14 @@ def test_json_output_survives_a_closed_pipe():
 
 
 def documented(language: str) -> list[str]:
-    """The examples of docs/analyze.md in a language; each line of shell is one."""
+    """Return the examples of docs/analyze.md in a language; each line of shell is one example."""
     blocks = re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / "analyze.md").read_text(), re.DOTALL)
     return [line for block in blocks for line in block.splitlines()] if language == "sh" else blocks
 
 
 @pytest.fixture
 def like_the_checkout(tmp_path: Path) -> Path:
-    """A folder that has the logs where the documents have them, and may be written to."""
+    """Return a writable folder that has the logs at the paths of the documentation."""
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     return tmp_path
 

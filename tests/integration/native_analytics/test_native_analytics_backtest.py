@@ -1,4 +1,4 @@
-"""Rules over the store's history, in the real engine: the same answers as offline, and nothing claimed beyond."""
+"""Backtests of rules over the store's history equal offline analyses, in the real engine."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FEED = {feed.table: feed for feed in FEEDS}
 
 
 def store(client: Client, table: str, messages: Iterable[bytes]) -> None:
-    """What the loader does with records of a topic."""
+    """Store records of a topic, as the loader does."""
     values = list(messages)
     batch = make_batch(FEED[table], Records(0, np.arange(len(values)), values), "topic")
     assert not batch.rejected
@@ -54,7 +54,7 @@ def store(client: Client, table: str, messages: Iterable[bytes]) -> None:
 
 
 def keep(client: Client, applications: Iterable[Application]) -> None:
-    """What `sparkfuse backfill` brings into the store."""
+    """Store the records that `sparkfuse backfill` sends."""
     rows = [row for each in applications for row in history_rows(each, "test", "team")]
     store(client, "history", [row.SerializeToString() for row in rows])
 
@@ -75,7 +75,7 @@ def counts_by_rule(found) -> dict[str, tuple[int, int, int]]:
 
 
 def offline(applications: Sequence[Application]) -> dict[str, tuple[int, int, int]]:
-    """Runs by rule and worst severity, as `analyze --history` finds them; symptoms are not counted."""
+    """Return the runs by rule and highest severity, as `analyze --history` finds them; symptoms are not counted."""
     compiled = [rule for rule in compile_offline() if rule.view in VIEWS_IN_HISTORY]
     counts: dict[str, Counter[str]] = {}
     for _, made in analyze_all(applications, compiled, EarlierRuns(applications)):
@@ -177,7 +177,7 @@ def test_stopped_counts_only_matching_needs_in_time(client: Client, tmp_path: Pa
 
 
 def live_rows(app_id: str) -> list[LiveRow]:
-    """A run that was only seen live: its last rows, as the windows job says them."""
+    """Return the last rows of a run that was only observed live, as the windows job writes them."""
     envelope: dict[str, Any] = {
         "app_id": app_id,
         "app_attempt": 0,
@@ -213,7 +213,7 @@ def test_run_without_log_is_evaluated_by_live_rows(client: Client):
 
 
 def test_run_with_log_and_live_rows_counts_once(client: Client, tmp_path: Path):
-    """If a run has both, its log is used, because it has the fingerprints."""
+    """A run with a log and live rows is evaluated once, from its log, because only the log has fingerprints."""
     run = Run([Stage(4, [*even(1_000, 15), Task(31_000, 90_000_000)])], app_id="app-live")
     keep(client, read(tmp_path, [run]))
     store(client, "live", [row.SerializeToString() for row in live_rows("app-live")])
@@ -240,7 +240,7 @@ def test_store_without_tables_is_an_error(settings: Settings):
 
 @pytest.fixture(scope="module")
 def lately(module_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment that leads to a store with runs of the last days."""
+    """Return an environment with the address of a store that has runs of the last days."""
     client = connect(module_settings)
     migrate(client)
     first = int(time.time() * 1000) - 9 * DAY_MS

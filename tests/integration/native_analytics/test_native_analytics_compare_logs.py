@@ -1,4 +1,4 @@
-"""Real pairs of runs, each with one thing changed: that thing is named first, and the JSON keeps its schema."""
+"""Comparisons of real pairs of runs with one change: the change is the first cause, and the JSON matches its schema."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ CHANGES = {
 
 @cache
 def run(variant: str) -> Run:
-    """The run of a variant of compare/job.py."""
+    """Return the run of a variant of compare/job.py."""
     (log,) = find_logs(str(LOGS / f"{variant}.zstd")).logs
     return read_run(log)
 
 
 def compared(variant: str) -> Comparison:
-    """The variant against the usual run."""
+    """Return the comparison of the variant with the usual run."""
     return compare(run("usual"), run(variant))
 
 
 @pytest.mark.parametrize(("variant", "cause"), CHANGES.items())
 def test_changed_thing_is_the_first_cause(variant, cause) -> None:
-    """The change that was made is the first cause of the run and of the most different stage."""
+    """The one change between two runs is the first cause of the run and of the stage that differs most."""
     found = compared(variant)
 
     assert found.difference_ms > 0
@@ -51,7 +51,10 @@ def test_changed_thing_is_the_first_cause(variant, cause) -> None:
 
 @pytest.mark.parametrize("variant", CHANGES)
 def test_parts_of_real_runs_add_up(variant) -> None:
-    """Stages and time outside add up to the difference, and so do causes; swapping negates them."""
+    """The parts of stages and the time outside add up to the difference, and so do causes.
+
+    Swapping the runs negates them.
+    """
     found, turned = compared(variant), compare(run(variant), run("usual"))
 
     stages_ms = sum(pair.difference_ms for pair in found.stages)
@@ -63,14 +66,20 @@ def test_parts_of_real_runs_add_up(variant) -> None:
 
 @pytest.mark.parametrize("variant", ["usual_again", *CHANGES])
 def test_the_same_job_has_the_same_stages(variant) -> None:
-    """Whatever data, cores, partitions or failures: stages match; only another join makes other stages."""
+    """The stages of two runs match for any data, cores, partitions or failures.
+
+    Only another join makes other stages.
+    """
     alone = [pair for pair in compared(variant).stages if pair.before is None or pair.after is None]
 
     assert bool(alone) == (variant == "other_join")
 
 
 def test_changed_join_lists_plan_nodes() -> None:
-    """The broadcast is gone, and the sort-merge join with its sorts and exchanges is new."""
+    """After a change of the join, the broadcast is listed as removed.
+
+    The sort-merge join with its sorts and exchanges is listed as added.
+    """
     found = compare(run("broadcast_query"), run("merge_query"))
     nodes = {node.name: (node.before, node.after) for node in found.plan}
 
@@ -80,7 +89,7 @@ def test_changed_join_lists_plan_nodes() -> None:
 
 
 def test_changed_properties_are_listed_with_their_values() -> None:
-    """One partition instead of eight, and nothing else."""
+    """A changed property is listed with both values: one partition instead of eight, and nothing else."""
     (changed,) = compared("one_partition").configuration
 
     assert (changed.key, changed.before, changed.after, changed.bears_on) == (

@@ -1,4 +1,4 @@
-"""The labelled corpus offline: every pathology at its stage, and silence about healthy runs."""
+"""The labelled corpus offline: each problem is found at its stage, and healthy runs have no finding."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MOST_BYTES = 5_000_000
 
 @functools.cache
 def verdicts() -> dict[str, Verdict]:
-    """All that there is a log of, by run."""
+    """Return the verdicts on all runs with a log, by run."""
     return {found.label.run: found for found in judge_offline([label for label in labels() if label.log.exists()])}
 
 
 def cases() -> list[object]:
-    """Each label; those that fall short are known to, and a change that mends one must say so."""
+    """Return each label; labels with a known shortfall are expected to fail, so an improvement is noticed."""
     return [
         pytest.param(
             label,
@@ -33,7 +33,7 @@ def cases() -> list[object]:
 
 @pytest.mark.parametrize("label", cases())
 def test_findings_match_the_label(label: Label):
-    """The labelled rules match at the labelled stages, and no other warning or page appears."""
+    """The labelled rules match at the labelled stages, and no other warning or critical finding appears."""
     if not label.log.exists():
         pytest.skip(f"its log is not made: python tests/logs/make_detection.py {label.run}")
     found = verdicts()[label.run]

@@ -39,7 +39,7 @@ def test_many_logs_are_returned_in_order() -> None:
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: log[0].split("/real/")[1].split("/")[0])
 def test_stream_from_a_reader_equals_the_whole_log(log: list[str]) -> None:
-    """Task rows that are streamed while an object supplies the bytes equal those of the log read from files."""
+    """Streamed task rows of a log in an object store equal those of the same log in files."""
     whole = read_event_log(log, tables=TASKS)
     files = [(path, io.BytesIO(Path(path).read_bytes())) for path in log]
     stream = open_event_log(files, batch_rows=3)
@@ -52,7 +52,7 @@ def test_stream_from_a_reader_equals_the_whole_log(log: list[str]) -> None:
 
 
 def test_unread_stream_ends() -> None:
-    """Reading stops when the stream is finished early or dropped."""
+    """Reading stops if the stream is closed early or dropped."""
     opened = open_event_log(LOGS[0], batch_rows=1)
     dropped = open_event_log(LOGS[0], batch_rows=1)
     del dropped
@@ -73,7 +73,7 @@ def test_task_rows_can_be_limited_to_stages() -> None:
 
 
 def test_failing_reader_is_reported_as_evidence() -> None:
-    """Events before the error count, and the evidence names the error."""
+    """If a reader fails, the events before the error are kept, and the evidence names the error."""
 
     class Failing:
         def __init__(self) -> None:
@@ -92,7 +92,7 @@ def test_failing_reader_is_reported_as_evidence() -> None:
 
 
 def test_wrong_argument_raises_value_error() -> None:
-    """The message names the wrong value."""
+    """A wrong argument raises ValueError with the wrong value in its message."""
     with pytest.raises(ValueError, match='"task" is no task table'):
         read_event_log(LOGS[0], tables=("task",))
     with pytest.raises(ValueError, match='"lines" is not the name of a limit'):

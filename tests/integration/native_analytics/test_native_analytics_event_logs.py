@@ -31,7 +31,7 @@ SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthChe
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", LOGS)
 def test_committed_log_equals_the_oracle(name: str, threads: int) -> None:
-    """All tables and the evidence are equal, read by one thread and by two."""
+    """All tables and the evidence of a committed log equal the oracle's, whether one or two threads read the log."""
     actual = compare(LOGS[name], threads)
 
     assert actual == []
@@ -62,7 +62,7 @@ def test_compressed_log_equals_the_plain_log(codec: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", LOGS)
 def test_truncated_log_gives_the_events_before_the_cut(name: str, tmp_path: Path) -> None:
-    """Kernel and oracle agree on a log that is cut at a third, at a half and before its last byte."""
+    """Kernel and oracle give equal events for a log that is truncated at a third, a half or before its last byte."""
     last = LOGS[name][-1]
     packed = last.read_bytes()
     cut = tmp_path / last.name
@@ -78,7 +78,10 @@ def test_truncated_log_gives_the_events_before_the_cut(name: str, tmp_path: Path
 @SLOW
 @given(data=st.data())
 def test_changed_byte_affects_only_its_line(data: st.DataObject) -> None:
-    """If the oracle can read every line, both agree; otherwise all other lines still count."""
+    """After a change of one byte, kernel and oracle agree if the oracle can read each line.
+
+    Otherwise all lines except the changed one are still read.
+    """
     lines = a_log().splitlines(keepends=True)
     index = data.draw(st.integers(0, len(lines) - 1))
     line = bytearray(lines[index])
@@ -203,7 +206,7 @@ def the_oracle(plain: bytes) -> Oracle:
 
 
 def tables(log: Any) -> dict[str, list[dict[str, Any]]]:
-    """What both readers make, as rows."""
+    """Return the tables of both readers as rows."""
     return {name: pa.table(getattr(log, name)).to_pylist() for name in (*KEYS, *TASK_TABLES)}
 
 

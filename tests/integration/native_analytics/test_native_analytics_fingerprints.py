@@ -1,4 +1,4 @@
-"""Which stage a stage is, on real runs of one small query: what changes from run to run, and what changes the job."""
+"""Fingerprints of the stages of one small query in real runs: which changes keep them and which change them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MORE = {
 
 @pytest.fixture(scope="module", params=["spark35", "spark4"])
 def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[str]]:
-    """The fingerprints of the query's stages in each variant, by its name."""
+    """Return the fingerprints of the query's stages in each variant, by the name of the variant."""
     if not (Path("build") / "envs" / request.param).exists():
         pytest.skip(f"the environment {request.param} is not made")
     folder = tmp_path_factory.mktemp(request.param)
@@ -49,7 +49,7 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def of_query(log: Log) -> tuple[str, list[str]]:
-    """The run's name, and the fingerprints of the stages of its last query, sorted."""
+    """Return the name of the run, and the sorted fingerprints of the stages of its last query."""
     application = read_application(log)
     query = max(each for each in application.tables["stages"]["sql_execution_id"].to_pylist() if each is not None)
     rows = application.tables["stages"].select(["sql_execution_id"]).to_pylist()
@@ -59,7 +59,10 @@ def of_query(log: Log) -> tuple[str, list[str]]:
 
 @pytest.mark.parametrize("variant", [name for name in SAME if name not in {"first", "replanned"}])
 def test_the_same_job_has_the_same_stages(runs: Mapping[str, list[str]], variant: str):
-    """Other stage ids and orders, partition counts, joined partitions, dates in paths and filters, literals."""
+    """Fingerprints stay the same if only incidental values differ.
+
+    These are stage ids and orders, partition counts, joined partitions, literals, and dates in paths and filters.
+    """
     assert runs[variant] == runs["first"]
 
 

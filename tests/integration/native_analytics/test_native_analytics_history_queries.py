@@ -26,14 +26,14 @@ FEED = {feed.table: feed for feed in FEEDS}
 
 @pytest.fixture
 def client(settings: Settings) -> Client:
-    """A store with all tables."""
+    """Return a client of a store with all tables."""
     client = connect(settings)
     migrate(client)
     return client
 
 
 def store(client: Client, table: str, messages: Iterable[bytes]) -> None:
-    """Do what the loader does with records of a topic."""
+    """Store records of a topic, as the loader does."""
     values = list(messages)
     for name, rows in make_batch(FEED[table], Records(0, np.arange(len(values)), values), "topic").tables:
         client.insert_arrow(name, rows)

@@ -1,4 +1,4 @@
-"""The oracle that the kernel is held against, held against Spark's own History Server.
+"""The oracle, with which the kernel is compared, gives the values of Spark's own History Server.
 
 tests/oracle/README.md lists the permitted differences.
 """
@@ -50,7 +50,7 @@ Logs = dict[str, tuple[str, Oracle]]
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[HistoryServer, Logs]]:
-    """The server over a copy of the committed logs, and by application its REST path and the oracle's reading."""
+    """Yield a server over a copy of the committed logs; by application, its REST path and the values of the oracle."""
     folder = tmp_path_factory.mktemp("events")
     oracles = {}
     for where, paths in find_logs([REAL]):
@@ -73,7 +73,7 @@ def wait_until_listed(server: HistoryServer, wanted: set[str]) -> dict[str, str]
 
 
 def kept(description: str | None) -> str | None:
-    """We keep so much of a text."""
+    """Return the part of a text that Sparkfuse keeps."""
     return None if description is None else description[:MAX_TEXT_BYTES]
 
 
@@ -84,7 +84,7 @@ def below(answer: Any, keys: tuple[str, ...]) -> Any:
 
 
 def test_sums_and_counts_are_the_history_servers(logs: tuple[HistoryServer, Logs]) -> None:
-    """Each number of each stage attempt of each committed log is the one that Spark's own server shows."""
+    """Each number of each stage attempt of each committed log equals the number in Spark's History Server."""
     server, oracles = logs
 
     actual = {}
@@ -122,7 +122,7 @@ def test_sums_and_counts_are_the_history_servers(logs: tuple[HistoryServer, Logs
 
 
 def test_distributions_are_the_history_servers(logs: tuple[HistoryServer, Logs]) -> None:
-    """Least, greatest, middle and nearest-rank percentile are the values of tasks that Spark's own server has there."""
+    """Minimum, maximum, median and nearest-rank percentile equal the task values of the History Server."""
     server, oracles = logs
 
     actual = {}
@@ -151,7 +151,10 @@ def test_distributions_are_the_history_servers(logs: tuple[HistoryServer, Logs])
 
 
 def test_jobs_and_executors_are_the_history_servers(logs: tuple[HistoryServer, Logs]) -> None:
-    """Times, groups and stages of jobs, and the coming and going of executors, are what Spark's own server shows."""
+    """Jobs and executors equal those of the History Server.
+
+    Compared are times, groups and stages of jobs, and the start and removal of executors.
+    """
     server, oracles = logs
 
     actual = {}

@@ -29,7 +29,7 @@ SET_ASIDE = "SELECT uniqExact(origin_kafka_partition, origin_kafka_offset) FROM 
 
 
 def fact(number: int) -> bytes:
-    """A task's end; its number is in the id and in the sum."""
+    """Return the end of a task; its number is in the id and in the sum."""
     message = Fact(event_id=number.to_bytes(16, "big"), event_time_ms=1_700_000_000_000 + number, cluster="test",
                    app_id=f"app-{number % 7}", app_start_ms=1_700_000_000_000, collector="driver-1", lane="bulk",
                    seq=number)  # fmt: skip
@@ -40,14 +40,14 @@ def fact(number: int) -> bytes:
 
 
 def tick() -> bytes:
-    """The pipeline's clock; not kept."""
+    """Return a tick of the pipeline's clock, which is not stored."""
     message = Fact(app_id="clock-0", collector="clock")
     message.tick.sent_ms = 1
     return message.SerializeToString()
 
 
 def produce(topics: tuple[str, str], numbers: range, junk: int = 0, ticks: int = 0) -> None:
-    """Facts with these numbers to the facts topic, with junk and ticks among them."""
+    """Send facts with these numbers to the topic facts, with invalid records and ticks among them."""
     producer = Producer({"bootstrap.servers": topics[0], "partitioner": "murmur2_random", "linger.ms": 20,
                          "queue.buffering.max.messages": 1_000_000})  # fmt: skip
     topic = f"{topics[1]}.facts"
@@ -63,17 +63,17 @@ def produce(topics: tuple[str, str], numbers: range, junk: int = 0, ticks: int =
 
 
 def stored(client: Client) -> int:
-    """Rows in the facts table; cheap enough to ask again and again."""
+    """Return the number of rows in the table facts, by a query that is cheap enough to repeat often."""
     return int(str(client.command("SELECT count() FROM facts")))
 
 
 def counts(client: Client) -> dict[str, Any]:
-    """What the facts table holds, read plainly: a doubled row would show."""
+    """Return the contents of the table facts without removing duplicates, so that a duplicate row is visible."""
     return dict(client.query(COUNTS).first_item)
 
 
 def expected(number: int) -> dict[str, int]:
-    """What it holds when each of the first facts is in it once."""
+    """Return the contents of the table facts if each of the first facts is stored once."""
     return {"rows": number, "facts": number, "places": number, "run_ms": number * (number - 1) // 2}
 
 
@@ -81,12 +81,18 @@ def expected(number: int) -> dict[str, int]:
 def test_kills_neither_lose_nor_duplicate_rows(
     topics: tuple[str, str], settings: Settings, client: Client, make_loader: Callable[[str], Any], tmp_path: Path
 ) -> None:
-    """A loader that is killed four times among 100,000 facts stores each of them once, and sets all junk aside."""
+    """A loader that is killed four times among 100,000 facts stores each of them once.
+
+    Each invalid record becomes a dead letter.
+    """
     produce(topics, range(FACTS), JUNK, TICKS)
     produced = FACTS
 
     def stored_with_more_to_come() -> int:
-        """However quick the loader is, a kill finds it at work: there is always more than it can have in hand."""
+        """Send more facts than the loader can have read, so that a kill happens while it works.
+
+        Return the stored number.
+        """
         nonlocal produced
         count = stored(client)
         if produced - count < AHEAD:
@@ -121,7 +127,10 @@ def test_kills_neither_lose_nor_duplicate_rows(
 def test_loader_waits_for_an_unavailable_store(
     topics: tuple[str, str], make_store: Callable[[], Any], make_loader: Callable[[str], Any], tmp_path: Path
 ) -> None:
-    """While the store is down the loader runs on and stores each fact once; it also stops without the store."""
+    """While the store is down, the loader keeps running, and later stores each fact once.
+
+    It can also be stopped without the store.
+    """
     store, url = make_store()
     loader = make_loader(url)
     loader.start()
@@ -158,7 +167,10 @@ def test_missing_dependency_at_start_is_one_sentence(
     settings: Settings, make_loader: Callable[[str], Any], tmp_path: Path, variable: str, value: str, code: int,
     sentence: str,
 ) -> None:  # fmt: skip
-    """A loader that cannot start says why and ends with the exit code for it, without a trace."""
+    """A loader that cannot start prints the reason in one sentence, without a traceback.
+
+    Its exit code shows the kind of the reason.
+    """
     loader = make_loader(settings.clickhouse_url)
     loader.environment[variable] = value
     loader.start()

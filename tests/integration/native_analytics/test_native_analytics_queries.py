@@ -1,4 +1,4 @@
-"""Every example of the contract through the loader's batches into the real engine, and out by the questions."""
+"""Each example of the contract is stored through the loader's batches in the real engine, and queried."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ CLASSES = {
 
 
 def wire(feed: Feed, example: Path) -> bytes:
-    """The example as it travels."""
+    """Return the example in the encoding of its topic."""
     if feed.table in CLASSES:
         return json_format.Parse(example.read_text(), CLASSES[feed.table]()).SerializeToString()
     return json.dumps(json.loads(example.read_text())).encode()
 
 
 def examples(repository: Path, feed: Feed) -> list[Path]:
-    """The feed's examples but the pipeline's clock and a reader's own mark, which are not stored."""
+    """Return the examples of a feed, without the pipeline's clock and a reader's own mark, which are not stored."""
     files = sorted((repository / "contracts" / "examples" / FOLDERS[feed.table]).glob("*.json"))
     return [file for file in files if feed.choice is None or file.stem not in NOT_STORED]
 
 
 def batch_of(repository: Path, feed: Feed) -> Batch:
-    """All examples of a feed as one batch."""
+    """Return all examples of a feed as one batch."""
     values = [wire(feed, file) for file in examples(repository, feed)]
     return make_batch(feed, Records(0, np.arange(len(values)), values), "topic")
 
@@ -60,7 +60,7 @@ def store(client: Client, batch: Batch) -> None:
 
 @pytest.fixture(scope="module")
 def filled(module_settings: Settings, repository: Path) -> Client:
-    """The store with all examples in it."""
+    """Return a store with all examples."""
     client = connect(module_settings)
     migrate(client)
     for feed in FEEDS:
@@ -85,7 +85,7 @@ def test_each_example_becomes_one_row(filled: Client, repository: Path, feed: Fe
 
 
 def paths(content: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """The ways to the fields that a message in JSON has, one level deep into messages."""
+    """Return the paths of the fields of a message in JSON, one level deep into nested messages."""
     for name, value in content.items():
         yield (name,)
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What measures the work of stages that read nothing, on real runs of Spark; their times are scripted."""
+"""Operator rows measure the work of stages that read nothing, in real runs of Spark with scripted times."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Stages = Mapping[int, Mapping[str, Mapping[str, Any]]]
 
 @pytest.fixture(scope="module", params=[pytest.param("spark35", marks=pytest.mark.long), "spark4"])
 def stages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Stages:
-    """By rows and by source the stage that takes them, as columns of stage_live."""
+    """Return the columns of stage_live of the stage that reads the source, by rows and source."""
     if not (Path("build") / "envs" / request.param).exists():
         pytest.skip(f"the environment {request.param} is not made")
     folder = tmp_path_factory.mktemp(request.param)
@@ -47,7 +47,7 @@ def stages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def of_run(log: Any) -> tuple[int, Mapping[str, Mapping[str, Any]]]:
-    """How many rows the run had, and its two stages that do not read from a shuffle."""
+    """Return the number of rows of the run, and the two stages that do not read from a shuffle."""
     application = read_application(log)
     found = [row for row in application.stage_rows.to_pylist() if not row["finished_shuffle_read_bytes"]]
     made = sorted(found, key=lambda row: row["stage_id"])
@@ -62,7 +62,7 @@ def of_run(log: Any) -> tuple[int, Mapping[str, Mapping[str, Any]]]:
     ],
 )
 def test_what_spark_counts_of_a_source(stages: Stages, source: str, work: Mapping[str, int]):
-    """The rows of the operators are there either way, and grow with the source."""
+    """Operator rows exist for each source and grow with it, whether or not Spark counts its records."""
     usual, grown = (stages[rows][source] for rows in (USUAL, GROWN))
 
     assert {name: usual[name] for name in work} == work
@@ -72,7 +72,10 @@ def test_what_spark_counts_of_a_source(stages: Stages, source: str, work: Mappin
 
 @pytest.mark.parametrize(("source", "measure"), [("range", "records"), ("rdd", "rows")])
 def test_slow_stage_is_found_only_if_its_rows_did_not_grow(stages: Stages, source: str, measure: str):
-    """Five runs of a minute; three minutes are healthy for three times the rows, and slow for as many."""
+    """After five runs of a minute, three minutes are slow for the same number of rows.
+
+    For three times the rows they are healthy.
+    """
     usual = stages[USUAL][source]
     learned = [
         stage_sample(f"run-{number}", 1.0, {**usual, "elapsed_ms": 60_000 + number, "finished_cpu_ms": 90_000}, number)

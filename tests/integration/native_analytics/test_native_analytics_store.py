@@ -1,4 +1,4 @@
-"""The embedded store as its clients see it, and the numbered DDL on the real engine."""
+"""The embedded store as seen by its clients, and the numbered DDL on the real engine."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ SETTINGS non_replicated_deduplication_window = 10
 
 @pytest.fixture
 def plain(settings: Settings) -> Client:
-    """A client of a database with one table."""
+    """Return a client of a database with one table."""
     client = connect(settings)
     client.command(TABLE)
     return client
 
 
 def run_store(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """A store that is expected to end by itself."""
+    """Run a store that is expected to exit by itself."""
     command = [sys.executable, "-m", "sparkfuse_native_analytics.store.server", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
 
@@ -60,7 +60,7 @@ def test_rows_round_trip_with_each_compression(plain: Client, settings: Settings
 
 
 def test_repeated_batch_is_stored_once(plain: Client) -> None:
-    """A batch with a known token stores nothing, one with a new token does."""
+    """A batch with a known token is not stored again; a batch with a new token is stored."""
     for token in ("first", "first", "first", "second"):
         plain.insert_arrow("t", ROWS, settings={"insert_deduplication_token": token})
 
@@ -68,7 +68,7 @@ def test_repeated_batch_is_stored_once(plain: Client) -> None:
 
 
 def test_parameters_and_settings_reach_the_engine(plain: Client) -> None:
-    """Parameters are bound and stay values, settings hold for their own request only, unknown ones are refused."""
+    """Parameters are bound as values, and settings apply to their own request only. Unknown settings are refused."""
     nasty = "'; DROP TABLE t; -- \\ \n\t"
 
     assert plain.query("SELECT {x:String}", parameters={"x": nasty}).result_rows == [(nasty,)]
@@ -158,7 +158,10 @@ def test_acknowledged_rows_survive_a_kill(make_store: Callable[[], Any]) -> None
 
 
 def test_migrations_run_once_and_follow_the_contract(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second run does nothing, a column that the contract gained is added, and a changed file is refused."""
+    """A second migration does nothing.
+
+    A column that was added to the contract is added to the table, and a changed migration file is refused.
+    """
     assert migrate(client) == []
     client.command("ALTER TABLE facts DROP COLUMN task_ended_fetch_wait_ms")
     client.command("ALTER TABLE ended_stages DROP COLUMN lost_share")
@@ -197,7 +200,7 @@ def test_tables_have_the_contracts_columns(client: Client) -> None:
 
 
 def spaceless(types: dict[str, str]) -> dict[str, str]:
-    """Types as they compare: the engine breaks its lines as it likes."""
+    """Return the types without spaces, because the engine formats long types with line breaks."""
     return {name: "".join(kind.split()) for name, kind in types.items()}
 
 

@@ -1,4 +1,4 @@
-"""An application out of the real store to a receiver that speaks OTLP."""
+"""Export of an application from the real store to an OTLP receiver."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ def receiver() -> Iterator[tuple[str, list[Span]]]:
 
 
 def live(seq: int, **member: Any) -> LiveRow:
-    """A live row of the application."""
+    """Return a live row of the application."""
     return LiveRow(app_id=APP, app_attempt=0, app_start_ms=START, cluster="test", row_seq=seq, completeness=1.0,
                    window_end_ms=START + 1000 * seq, **member)  # fmt: skip
 
 
 def task(task_id: int, duration_ms: int) -> Fact:
-    """A task's end in the one stage."""
+    """Return the end of a task in the only stage."""
     launched = START + 3000
     ended = {"stage_id": 4, "stage_attempt": 0, "task_id": task_id, "task_index": task_id, "outcome": "success",
              "launched_ms": launched, "finished_ms": launched + duration_ms, "duration_ms": duration_ms}  # fmt: skip
@@ -103,7 +103,7 @@ NAME = DisplayName(app_id=APP, app_attempt=0, app_start_ms=START, kind="stage", 
 
 @pytest.fixture(scope="module")
 def filled(module_settings: Settings) -> Client:
-    """The store with one application in it."""
+    """Return a store with one application."""
     client = connect(module_settings)
     migrate(client)
     records: dict[str, list[bytes]] = {
@@ -121,7 +121,7 @@ def filled(module_settings: Settings) -> Client:
 
 
 def attribute(message: Any, key: str) -> AnyValue:
-    """The value of an attribute of a span or an event."""
+    """Return the value of an attribute of a span or an event."""
     return next(pair.value for pair in message.attributes if pair.key == key)
 
 

@@ -135,7 +135,10 @@ def test_every_case_has_its_expected_severity(results, engine):
 
 @pytest.mark.parametrize("engine", ["clickhouse", "flink"])
 def test_every_function_has_one_result_in_all_engines(results, engine):
-    """NULL, zero, negative, fractional and huge numbers, and text with quotes give equal results."""
+    """Each function gives equal results in all engines.
+
+    The values are NULL, zero, negative, fractional and huge numbers, and text with quotes.
+    """
     differing = [
         f"{one.rule.when} on {dict(one.case.given)}: datafusion {one.actual}, {engine} {other.actual}"
         for one, other in zip(results["datafusion"], results[engine], strict=True)

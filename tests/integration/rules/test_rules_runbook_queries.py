@@ -56,7 +56,7 @@ def test_runbook_query_runs(store: Client, query: str) -> None:
 
 
 def test_every_live_rule_has_a_query() -> None:
-    """Most runbooks show where to find the evidence in the store."""
+    """Most runbooks of live rules have a query that shows the evidence in the store."""
     with_queries = {name.split()[0] for name in QUERIES}
 
     assert len(with_queries & set(load_catalog())) >= 26

@@ -12,7 +12,7 @@ from tests.stage_cases import CASES, Case, app_id, event_log
 
 
 class RecordedStages:
-    """The facts of all cases; half of each arrives in an early window and half in a later one."""
+    """The facts of all cases; half of each case is sent in an early window and half in a later one."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         self._topic = topic
@@ -25,7 +25,7 @@ class RecordedStages:
         self._send(slice(0, None, 2))
 
     def end(self) -> None:
-        """Send the other half, with an end of the stage or application that is not sent yet."""
+        """Send the other half of each case, with the end of the stage or application unless it was already sent."""
         self._send(slice(1, None, 2))
 
     def _send(self, half: slice) -> None:

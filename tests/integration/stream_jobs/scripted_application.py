@@ -50,7 +50,7 @@ class ScriptedApplication:
         self.send(fact.SerializeToString())
 
     def drop(self, collector: str = DRIVER, lane: str = "bulk") -> int:
-        """Use the next number of the lane, as for a dropped fact, and return it."""
+        """Use the next sequence number of the lane as for a dropped fact, and return the number."""
         number = self._next[collector, lane]
         self._next[collector, lane] += 1
         return number

@@ -25,7 +25,10 @@ class FailingApplication:
         self._seen = seen
 
     def begin(self) -> None:
-        """Both executors sample; a fetch fails, an executor is lost with two tasks, one task runs, the stage ends."""
+        """Send the first facts: both executors sample, and a fetch fails.
+
+        Then one executor is lost with two tasks, one task keeps running, and the stage ends.
+        """
         app, zero = self._app, self._app.start_ms
         app.send_fact("application_started", name="failures", master="yarn")
         app.send_fact(
@@ -46,7 +49,10 @@ class FailingApplication:
         self._seen.wait_for("failures", "stage_live", lambda row: row.stage.status == "failed")
 
     def end(self) -> None:
-        """The last task keeps running and one executor becomes silent; the application ends, the other stays active."""
+        """Send the last facts: the task keeps running, one executor becomes silent, and the application ends.
+
+        The other executor stays active.
+        """
         self._sample("1", heap_used_bytes=3)
         self._app.send_fact(
             "task_progress", collector=EXECUTOR, **STAGE, task_id=3, task_index=3, executor_id="1", host="h1",

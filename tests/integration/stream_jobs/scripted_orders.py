@@ -12,7 +12,10 @@ STAGE: dict[str, Any] = {"stage_id": 3, "stage_attempt": 0}
 
 
 def begin(app: ScriptedApplication, seen: Seen) -> None:
-    """Four tasks start; one succeeds, one fails without metrics, two report progress; invalid records in between."""
+    """Send four task starts: one task succeeds, one fails without metrics, two report progress.
+
+    Invalid records are sent in between.
+    """
     zero = app.start_ms
     app.send_fact("application_started", name="orders", user_name="ann", spark_version="3.5.9", properties={"k": "v"})
     app.send_fact("executor_added", executor_id="1", host="h1", cores=4, added_ms=zero + 100)
@@ -62,7 +65,7 @@ def begin(app: ScriptedApplication, seen: Seen) -> None:
 
 
 def continue_run(app: ScriptedApplication, seen: Seen) -> None:
-    """The failed task is retried and spills, the largest task ends, a speculative copy is killed."""
+    """Send the retry of the failed task, which spills, the end of the largest task, and a killed speculative copy."""
     zero = app.start_ms
     app.send_fact("task_started", **STAGE, task_id=14, task_index=1, task_attempt=1, launched_ms=zero + 2000)
     app.send_fact("task_started", **STAGE, task_id=15, task_index=3, speculative=True, launched_ms=zero + 2500)
@@ -91,7 +94,7 @@ def continue_run(app: ScriptedApplication, seen: Seen) -> None:
 
 
 def finish(app: ScriptedApplication) -> None:
-    """While the job is down: late progress, a dropped fact, the last task, all ends."""
+    """Send the facts that arrive while the job is down: late progress, a dropped fact, the last task, all ends."""
     zero = app.start_ms
     app.send_fact("task_progress", collector=EXECUTOR, **STAGE, task_id=12, task_index=2, age_ms=3900, input_bytes=5900)
     app.drop(EXECUTOR)

@@ -74,13 +74,13 @@ def now() -> int:
 
 @pytest.fixture
 def once() -> str:
-    """Return a text that is unique to one try of a test, because the job and its state outlive a failed try."""
+    """Return a text that differs in each try of a test, because the job and its state outlive a failed try."""
     return uuid.uuid4().hex[:8]
 
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built-in rules and two more."""
+    """Return the folder of the built-in rules and two more."""
     folder = tmp_path_factory.mktemp("rules") / "catalog"
     shutil.copytree(asset("sparkfuse_rules", "catalog"), folder)
     (folder / "task_waits.yaml").write_text(TASK_WAITS)
@@ -90,7 +90,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def detect(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, catalog: Path) -> Iterator[DetectJob]:
-    """The job, running."""
+    """Yield the running detect job."""
     prefix = "test-detect"
     ensure_topics(settings_of(kafka_bootstrap, prefix))
     [port] = free_ports(1)
@@ -145,7 +145,10 @@ def test_slow_run_fires_and_resolves_at_its_end(detect: DetectJob, once: str):
 
 
 def test_waiting_task_is_pending_then_fires_then_resolves(detect: DetectJob, once: str):
-    """`for` counts time in windows; a task without rows for three windows is gone; invalid records are counted."""
+    """A waiting task is pending for the windows of `for`, then fires, then resolves after three windows without rows.
+
+    Invalid records are counted.
+    """
     job = f"waits-{once}"
     run, at = Run("waits-1", now() - 10 * MINUTE, job), now() - 9 * MINUTE
     detect.send([run.started(at), run.stage_started(at), run.task(at, 20_000), run.task(at + WINDOW_MS, 25_000)])
@@ -180,7 +183,7 @@ def test_waiting_task_is_pending_then_fires_then_resolves(detect: DetectJob, onc
 
 
 def test_two_runs_of_one_job_share_one_finding(detect: DetectJob, once: str):
-    """The finding resolves when its last run resolves."""
+    """Two runs of a job share one finding, which resolves when its last run resolves."""
     job = f"both-{once}"
     at = now() - 5 * MINUTE
     one, two = Run("both-1", at - MINUTE, job), Run("both-2", at - MINUTE, job)
@@ -206,7 +209,10 @@ def test_two_runs_of_one_job_share_one_finding(detect: DetectJob, once: str):
 
 
 def test_application_is_compared_with_history_and_deadline(detect: DetectJob, once: str):
-    """Five runs of 20 s are learned; the sixth runs for two minutes, one of them after its deadline."""
+    """An application is compared with five learned runs of 20 s and with its deadline.
+
+    It runs for two minutes, one of them after the deadline.
+    """
     job = f"whole-{once}"
     start = now() - 12 * MINUTE
 
@@ -300,7 +306,10 @@ def test_names_of_queries_and_stages_are_published(detect: DetectJob, once: str)
 
 
 def test_bad_host_of_three_applications_is_one_finding(detect: DetectJob):
-    """Three applications lose an executor on one host; none of their jobs is the cause."""
+    """If three applications lose an executor on one host, there is one finding, and it is about the host.
+
+    No finding names one of the jobs as the cause.
+    """
     at = now() - MINUTE
     for number in range(3):
         run = Run(f"host-{number}", at - MINUTE, f"host_{number}")
@@ -325,7 +334,7 @@ def test_bad_host_of_three_applications_is_one_finding(detect: DetectJob):
 
 
 def test_jvm_has_two_malloc_arenas(detect: DetectJob):
-    """With more arenas the allocator would keep memory that RocksDB freed."""
+    """The JVM has two malloc arenas, because with more the allocator keeps memory that RocksDB freed."""
     [jvm] = [each for each in psutil.Process(detect.launcher()).children(recursive=True) if each.name() == "java"]
 
     assert jvm.environ()["MALLOC_ARENA_MAX"] == "2"
@@ -364,7 +373,10 @@ def test_kill_and_new_rule_keep_the_finding(detect: DetectJob, catalog: Path, on
 
 
 def test_unknown_key_in_a_rule_prevents_the_start(tmp_path: Path):
-    """The process exits with code 2 before Flink starts, and names file, key and nearest valid key."""
+    """An unknown key in a rule ends the process with code 2 before Flink starts.
+
+    The error names the file, the key and the nearest valid key.
+    """
     (tmp_path / "task_waits.yaml").write_text(TASK_WAITS.replace("for: 10s", "fro: 10s"))
     command = [sys.executable, "-m", "sparkfuse_stream_jobs.detect", "--catalog", str(tmp_path)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=150, cwd=tmp_path, check=False)

@@ -27,7 +27,7 @@ def sample_of_run(job_key: str, run: str, learned_ms: int) -> Baseline:
 
 
 def test_backfill_is_read_while_the_job_runs(kafka_bootstrap: str, topic_prefix: str) -> None:
-    """Each baseline is returned once, and once more after it was written again."""
+    """Each baseline that a backfill writes while the job runs is read once, and again after it was written again."""
     settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
     ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
 
@@ -53,7 +53,10 @@ def test_backfill_is_read_while_the_job_runs(kafka_bootstrap: str, topic_prefix:
 
 
 def test_own_baselines_are_not_read_back(kafka_bootstrap: str, topic_prefix: str) -> None:
-    """The end of an application writes one baseline for each stage, and reading one back takes milliseconds."""
+    """The job does not read back the baselines that it wrote itself.
+
+    The end of an application writes one per stage, and reading one takes milliseconds.
+    """
     settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
     ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
     ours, theirs = sample_of_run("ours", "a", 10), sample_of_run("theirs", "a", 10)

@@ -34,7 +34,10 @@ def row_of(rule, case):
 
 @pytest.fixture(scope="module")
 def read(repository: Path):
-    """Flink's columns of each case and each example, in order: severities, holds, app_key, kind, subject."""
+    """Return the columns that Flink reads of each case and each example.
+
+    Their order is severities, holds, app_key, kind, subject.
+    """
     from pyflink.table import DataTypes, EnvironmentSettings, TableEnvironment
 
     tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
@@ -63,7 +66,10 @@ def read(repository: Path):
 
 
 def test_every_case_of_every_rule_has_its_severity(read):
-    """An absent column is decoded as NULL, and 0 as 0, so each case has the severity that it expects."""
+    """In the JVM, each case of each rule has its expected severity.
+
+    An absent column is decoded as NULL, and 0 as 0.
+    """
     wrong = [
         f"{rule.id}: {case.name}: {read_severities(severities)}"
         for (rule, case), (severities, *_) in zip(CASES, read, strict=False)
@@ -74,7 +80,7 @@ def test_every_case_of_every_rule_has_its_severity(read):
 
 
 def test_no_row_that_a_rule_matches_is_dropped(read):
-    """The prefilter passes every row that a rule matches, and drops others."""
+    """The prefilter passes each row that a rule matches, and drops other rows."""
     filtered = [
         (f"{rule.id}: {case.name}", severities, holds)
         for (rule, case), (severities, holds, *_) in zip(CASES, read, strict=False)
@@ -86,7 +92,7 @@ def test_no_row_that_a_rule_matches_is_dropped(read):
 
 
 def test_subjects_have_the_same_names_in_jvm_and_python(read):
-    """The prefilters store a subject by the name that the lifecycle uses."""
+    """The prefilter in the JVM stores a subject under the same name as the lifecycle in Python."""
     found = [answer[2:] for answer in read[len(CASES) :]]
     wanted = [
         (
@@ -101,7 +107,7 @@ def test_subjects_have_the_same_names_in_jvm_and_python(read):
 
 
 def test_batching_keeps_all_contents_in_order(repository: Path):
-    """Each content arrives once, in the order of its key, and in fewer records than were sent."""
+    """Batching delivers each content once, in the order of its key, in fewer records than were sent."""
     from pyflink.common import Configuration, Types
     from pyflink.datastream import DataStream, StreamExecutionEnvironment
     from pyflink.java_gateway import get_gateway

@@ -118,7 +118,10 @@ def within_one_percent(value: float) -> Any:
 
 
 def test_running_stage_has_all_columns(seen: Seen) -> None:
-    """Sums, last progress and derived columns equal the values computed by hand; unknown columns are absent."""
+    """The row of a running stage has all columns.
+
+    Sums, last progress and derived columns equal the values computed by hand; unknown columns are absent.
+    """
     row = next(row for row in seen.of("orders", "stage_live") if row.stage.finished_tasks == 5)
     end_ms, zero = row.window_end_ms, row.app_start_ms
 
@@ -160,7 +163,10 @@ def test_running_stage_has_all_columns(seen: Seen) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_live_stage_row_has_the_shared_columns(seen: Seen, case: Case) -> None:
-    """The row has the columns that `analyze` computes from the event log; quantiles are accurate to 1 %."""
+    """The live row of a stage has the columns that `analyze` computes from the event log.
+
+    Quantiles are accurate to 1 %.
+    """
     row = values(seen.of(app_id(case), "stage_live")[-1].stage)
     failures: dict[str, list[Any]] = {}
     for each in seen.of(app_id(case), "failure_live"):
@@ -221,7 +227,10 @@ def test_kill_neither_loses_nor_duplicates_facts(seen: Seen) -> None:
 
 
 def test_replayed_row_has_the_same_number_and_content(seen: Seen) -> None:
-    """Rows are sent at least once; each number has one content, and no number is missing."""
+    """A row that is sent again has the same number and content.
+
+    Rows are sent at least once, and no number is missing.
+    """
     contents: dict[tuple[str, int], set[bytes]] = defaultdict(set)
     for row in seen.live:
         contents[row.app_id, row.row_seq].add(row.SerializeToString(deterministic=True))
@@ -233,9 +242,9 @@ def test_replayed_row_has_the_same_number_and_content(seen: Seen) -> None:
 
 
 def test_starts_come_first_and_ends_last(seen: Seen) -> None:
-    """The order in a window is starts, live rows, the application's row, ends; the application's end is the last.
+    """In a window the order is: starts, live rows, the application's row, ends. The application's end is the last.
 
-    This application is incomplete at its end, so its own row is emitted for a while after the end.
+    An application that is incomplete at its end has rows for a while after the end.
     """
     rows = {row.row_seq: row for row in seen.live if row.app_id == "orders"}
     views = [rows[number].view for number in sorted(rows)]
@@ -262,7 +271,10 @@ def test_forwarded_facts_are_complete(seen: Seen) -> None:
 
 
 def test_query_row_sums_the_stages_of_the_query(seen: Seen) -> None:
-    """A row of a running query holds its sums so far; after a kill and its end each task counts once."""
+    """The row of a running query has the sums of its stages so far.
+
+    After a kill and the query's end, each task is counted once.
+    """
     rows = seen.of("orders", "query_live")
     first, last, zero = rows[0], rows[-1], rows[0].app_start_ms
     start = {
@@ -283,7 +295,7 @@ def test_query_row_sums_the_stages_of_the_query(seen: Seen) -> None:
 
 
 def test_executor_row_has_its_last_sample(seen: Seen) -> None:
-    """The last sample of a window is used, and the GC share is derived from it."""
+    """The row of an executor has the last sample of its window, and a GC share that is derived from this sample."""
     first = seen.of("orders", "executor_live")[0]
 
     assert values(first.executor) == {
@@ -294,7 +306,10 @@ def test_executor_row_has_its_last_sample(seen: Seen) -> None:
 
 
 def test_completeness_counts_missing_facts(seen: Seen) -> None:
-    """Completeness is 1 until a numbered fact is missing; the row has both numbers."""
+    """Completeness is 1 until a numbered fact is missing.
+
+    The row also has the number of facts expected and received.
+    """
     rows = seen.of("orders", "app_live")
     before, after = rows[0], rows[-1]
 
@@ -312,7 +327,10 @@ def test_completeness_counts_missing_facts(seen: Seen) -> None:
 
 
 def test_failures_have_one_row_per_class(seen: Seen) -> None:
-    """A row has the number of failures, the hosts and the last text; a failed fetch names the remote side."""
+    """Each failure class has one row with the number of failures, the hosts and the last text.
+
+    A failed fetch names the remote executor.
+    """
     last = {row.failure.failure_class: row.failure for row in seen.of("failures", "failure_live")}
     fetch, lost = last["FetchFailed"], last["ExecutorLostFailure"]
     stage = seen.of("failures", "stage_live")[-1].stage
@@ -333,7 +351,10 @@ def test_failures_have_one_row_per_class(seen: Seen) -> None:
 
 
 def test_silent_executor_repeats_its_last_gauges(seen: Seen) -> None:
-    """While its application is active, the last gauges are repeated with the time since; not after its end."""
+    """The row of a silent executor repeats its last gauges and has the silent time.
+
+    It is repeated only while the application is active.
+    """
     rows = seen.of("failures", "executor_live")
     first, silent = rows[0], next(row for row in rows if row.executor.executor_id == "2" and row.executor.silent_ms > 0)
     of_the_silent = [row.executor for row in rows if row.executor.executor_id == "2"]
@@ -353,7 +374,10 @@ def test_silent_executor_repeats_its_last_gauges(seen: Seen) -> None:
 
 
 def test_outliving_tasks_and_processes_are_reported(seen: Seen) -> None:
-    """The time is measured by the broker's clock; the driver's clock is ten minutes behind."""
+    """Tasks and processes that outlive their stage or application are reported with the time since.
+
+    This time is measured by the broker's clock; the driver's clock is ten minutes behind.
+    """
     task = seen.of("failures", "task_live")[-1].task
     ended = next(row for row in seen.of("failures", "app_live") if row.application.status != "running")
     last = next(row for row in seen.of("failures", "app_live") if row.application.outlived_ms > 0)
@@ -378,7 +402,7 @@ def test_silent_application_has_a_row_in_each_window(seen: Seen) -> None:
 
 
 def test_too_many_task_ends_set_completeness_to_zero(seen: Seen) -> None:
-    """If a stage has more successes than tasks, facts were counted twice, and the completeness is 0."""
+    """If a stage has more successful task ends than tasks, its completeness is 0, because facts were counted twice."""
     app_id = next(row.app_id for row in seen.live if row.app_id.startswith("twice"))
 
     assert seen.of(app_id, "stage_live")[-1].completeness == 0.0
@@ -386,7 +410,7 @@ def test_too_many_task_ends_set_completeness_to_zero(seen: Seen) -> None:
 
 
 def test_invalid_records_become_dead_letters(seen: Seen) -> None:
-    """Records that are not facts go to dead-letters with their offset and one reason."""
+    """Records that are not facts become dead letters with their offset and one reason."""
     letters = {(letter["kafka_partition"], letter["kafka_offset"]): letter for letter in seen.dead}
 
     assert [letter["reason"] for _, letter in sorted(letters.items())] == [
@@ -402,7 +426,7 @@ def test_invalid_records_become_dead_letters(seen: Seen) -> None:
 
 
 def test_ticks_reach_each_partition(seen: Seen) -> None:
-    """Tick rows close the windows of readers of live, so each window of each partition has one."""
+    """Each window of each partition has a tick row, because tick rows close the windows of the readers of live."""
     ticks: dict[str, set[int]] = defaultdict(set)
     for row in seen.live:
         if row.view == "tick":

@@ -28,7 +28,7 @@ STEADY = ROOT / "tests/integration/collectors/jobs/steady_job.py"
 
 @pytest.fixture
 def seen(kafka_bootstrap: str, tmp_path: Path, start_job: Any) -> Iterator[Seen]:
-    """A windows job on its own topics, and the rows that it writes."""
+    """Yield the rows that a windows job on its own topics writes."""
     prefix = f"test-{uuid.uuid4().hex[:10]}"
     environment = {
         "SPARKFUSE_HOME": str(tmp_path / "home"),
@@ -48,7 +48,7 @@ def seen(kafka_bootstrap: str, tmp_path: Path, start_job: Any) -> Iterator[Seen]
 
 @pytest.fixture
 def job(seen: Seen, tmp_path: Path) -> Iterator[SparkRun]:
-    """An application with two executors, each a JVM, and one stage that does not end during the test."""
+    """Yield an application with two executors, each a JVM, and one stage that does not end during the test."""
     settings = {
         "spark.sparkfuse.kafka.bootstrap": seen.bootstrap,
         "spark.sparkfuse.topic.prefix": seen.prefix,
@@ -63,7 +63,10 @@ def job(seen: Seen, tmp_path: Path) -> Iterator[SparkRun]:
 
 
 def test_silence_of_real_processes_is_reported(seen: Seen, job: SparkRun) -> None:
-    """A suspended executor is silent while the other is active; a killed driver leaves a row in each window."""
+    """A suspended executor is reported as silent while another one is active.
+
+    A killed driver has a row in each window.
+    """
     app_id, _, pid = job.wait_for_line("APPLICATION").split()
     driver = psutil.Process(int(pid))
     active = wait_for(lambda: both_active(seen, app_id), 240, "both executors")
@@ -101,7 +104,7 @@ def test_silence_of_real_processes_is_reported(seen: Seen, job: SparkRun) -> Non
 
 
 def is_executor(process: psutil.Process, executor: str) -> bool:
-    """Whether the process is the JVM of that executor; false if it has ended."""
+    """Return whether the process is the JVM of that executor; false if it has ended."""
     try:
         return f"--executor-id {executor} " in " ".join(process.cmdline())
     except psutil.NoSuchProcess:  # also a zombie: the shells that start the executors
@@ -122,7 +125,7 @@ def both_active(seen: Seen, app_id: str) -> live_pb2.LiveRow | None:
 
 
 def one_is_silent(seen: Seen, app_id: str) -> tuple[live_pb2.LiveRow, live_pb2.LiveRow] | None:
-    """Return the last rows of both, if the second has been silent for long and the first is active."""
+    """Return the last rows of both executors, if the second has been silent for long and the first is active."""
     other, silent = last_of(seen, app_id, "0"), last_of(seen, app_id, "1")
     assert other is not None
     assert silent is not None
@@ -131,7 +134,7 @@ def one_is_silent(seen: Seen, app_id: str) -> tuple[live_pb2.LiveRow, live_pb2.L
 
 
 def makes_progress(row: live_pb2.LiveRow) -> bool:
-    """Whether the driver is active and the application makes progress."""
+    """Return whether the driver is active and the application makes progress."""
     return row.application.driver_silent_ms < SILENT_MS and row.application.stalled_ms < SILENT_MS
 
 

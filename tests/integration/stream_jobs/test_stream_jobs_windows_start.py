@@ -25,7 +25,7 @@ def settings(kafka_bootstrap: str, topic_prefix: str) -> Settings:
 
 
 def test_valid_topics_return_their_partitions(settings: Settings) -> None:
-    """Topics as the contract defines them are accepted."""
+    """For topics as the contract defines them, the check returns their partitions."""
     ensure_topics(settings)
     found = require_access(settings, "windows")
 
@@ -35,7 +35,7 @@ def test_valid_topics_return_their_partitions(settings: Settings) -> None:
 
 
 def test_missing_topics_are_named(settings: Settings) -> None:
-    """The message names each missing topic, and how to create it."""
+    """The error for missing topics names each of them and how to create it."""
     with pytest.raises(KafkaUnavailableError) as raised:
         require_access(settings, "sender")
 
@@ -44,7 +44,10 @@ def test_missing_topics_are_named(settings: Settings) -> None:
 
 
 def test_topic_with_create_time_is_rejected(settings: Settings) -> None:
-    """With the sender's time, facts of a slow clock would be lost; the message has the command that fixes it."""
+    """A topic with CreateTime is rejected, and the error has the command that fixes it.
+
+    With the sender's time, facts of a slow clock would be lost.
+    """
     full = f"{settings.topic_prefix}.facts"
     admin = AdminClient({"bootstrap.servers": settings.kafka_bootstrap})
     admin.create_topics([NewTopic(full, 1, config={"message.timestamp.type": "CreateTime"})])[full].result(60)
@@ -69,7 +72,10 @@ def test_topic_with_create_time_is_rejected(settings: Settings) -> None:
 def test_failed_start_prints_one_sentence(
     key: str, value: str, exit_code: int, message: str, tmp_path: Path, free_port: Callable[[], int]
 ) -> None:
-    """The exit code is 3 for a missing part and 2 for a wrong setting; there is no traceback."""
+    """A failed start prints one sentence and no traceback.
+
+    The exit code is 3 for a missing part and 2 for a wrong setting.
+    """
     free = str(free_port())
     environment = {**os.environ, "SPARKFUSE_HOME": str(tmp_path), key: value.replace("{free}", free)}
     command = [sys.executable, "-m", "sparkfuse_stream_jobs.windows"]
@@ -81,6 +87,6 @@ def test_failed_start_prints_one_sentence(
 
 
 def test_missing_jars_fail_before_the_jvm_starts(tmp_path: Path) -> None:
-    """The message names the folder without connectors, and the command that fills it."""
+    """If the connectors are missing, the error names their folder and the command that fills it."""
     with pytest.raises(MissingPartError, match=r"no Flink connectors in .*make setup"):
         jars(tmp_path)

@@ -17,7 +17,7 @@ ROW_SECONDS = 180
 
 @dataclass
 class Seen:
-    """All records that the job wrote so far."""
+    """All records that the windows job wrote so far."""
 
     bootstrap: str
     prefix: str

@@ -73,7 +73,7 @@ def reports(spark: SparkSession, folder: Path) -> None:
 
 
 def skewed_join(spark: SparkSession, folder: Path) -> None:
-    """Adaptive execution splits the partition of customer 7 and merges the small ones."""
+    """Join with a skewed key: adaptive execution splits the partition of customer 7 and merges the small ones."""
     settings = {
         "spark.sql.autoBroadcastJoinThreshold": "-1",
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": "1k",

@@ -100,7 +100,7 @@ def test_alert_name_is_derived_from_the_rule(rule, name):
 
 
 def test_two_runs_of_a_job_have_the_same_labels():
-    """What changes from run to run is not in the labels."""
+    """The alerts of two runs of a job have the same labels: no label contains a value of one run."""
     first = alert(runs=[FindingRun(app_id="app-1", run_key="r1", stage_id=3, state="firing", started_ms=1)])
     second = alert(runs=[FindingRun(app_id="app-2", run_key="r2", stage_id=8, state="firing", started_ms=2)])
 
@@ -109,7 +109,7 @@ def test_two_runs_of_a_job_have_the_same_labels():
 
 
 def test_annotations_describe_the_latest_firing_run():
-    """At most five applications are listed, newest first."""
+    """The annotations of an alert list at most five applications, newest first."""
     runs = [
         FindingRun(app_id=f"app-{number}", run_key=f"r{number}", started_ms=number, state="firing")
         for number in range(8)
@@ -139,7 +139,10 @@ def test_annotations_describe_the_latest_firing_run():
     ],
 )
 def test_alert_has_start_and_end(fields, starts_ms, ends_ms):
-    """A firing alert expires without repetition; clocks in the future do not change that."""
+    """Each firing alert has an end time, so it expires if it is not sent again.
+
+    A clock in the future does not change that.
+    """
     actual = alert(**fields)
 
     assert (actual.starts_ms, actual.ends_ms) == (starts_ms, ends_ms)
@@ -147,7 +150,7 @@ def test_alert_has_start_and_end(fields, starts_ms, ends_ms):
 
 @pytest.mark.parametrize(("age_ms", "too_old"), [(FIRING_MS - 1, False), (FIRING_MS, True), (-3_600_000, False)])
 def test_old_finding_is_expired(age_ms, too_old):
-    """A finding is expired when Alertmanager has ended its alert."""
+    """A finding is expired if Alertmanager has already ended its alert."""
     assert expired(finding(updated_ms=NOW_MS - age_ms), NOW_MS) == too_old
 
 
@@ -167,7 +170,7 @@ def test_old_finding_is_expired(age_ms, too_old):
     ],
 )
 def test_invalid_finding_is_rejected(fields):
-    """The error names the invalid field."""
+    """The error for an invalid finding names the invalid field."""
     with pytest.raises(InvalidFindingError) as error:
         alert(**fields)
 
@@ -179,7 +182,7 @@ ODD = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=3000)
 
 @given(summary=ODD, description=ODD, job_key=ODD.filter(bool), scope=ODD, app_id=ODD, value=ODD, url=ODD)
 def test_any_text_gives_a_bounded_alert(summary, description, job_key, scope, app_id, value, url):
-    """Labels have no markup, all texts are bounded, and links are http links."""
+    """Any text in a finding gives labels without markup, bounded texts, and http links only."""
     runs = [FindingRun(app_id=app_id, run_key=value, evidence={"stack": value, "note": description}, state="firing")]
     actual = alert(
         summary=summary, description=description, job_key=job_key, scope=scope, runbook_url=url, tenant=value, runs=runs
@@ -224,12 +227,12 @@ CRITICAL_OVER = alert(severity="critical", state="resolved", resolved_ms=NOW_MS 
     ],
 )
 def test_changed_severity_leaves_one_alert(new, held, ends):
-    """No other alert of the finding keeps firing, and none is added."""
+    """If the severity of a finding changes, exactly one alert of the finding keeps firing."""
     posted = alerts_to_post([new], held, NOW_MS)
 
     assert {each.labels["severity"]: "later" if each.ends_ms > NOW_MS else "now" for each in posted} == ends
 
 
 def test_finding_can_be_serialized():
-    """The finding of these tests is valid JSON of the contract."""
+    """The finding that these tests use is valid JSON of the contract."""
     assert to_json(finding()).startswith(b'{"finding_id":')

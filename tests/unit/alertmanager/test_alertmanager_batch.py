@@ -24,7 +24,10 @@ def record(offset: int, **fields) -> Record:
 
 
 def test_latest_record_of_a_finding_is_used():
-    """A backlog of one finding is one alert, so that old states are not notified."""
+    """Several queued records of one finding give one alert with the newest state.
+
+    Old states cause no notification.
+    """
     batch = make_batch([record(0), record(1, severity="critical"), record(2, finding_id="f2")], NOW_MS, "")
 
     assert [(alert.finding_id, alert.labels["severity"]) for alert in batch.alerts] == [
@@ -35,7 +38,7 @@ def test_latest_record_of_a_finding_is_used():
 
 
 def test_expired_findings_are_skipped_and_counted():
-    """An expired record never replaces a newer one."""
+    """An expired record of a finding is skipped, is counted, and never replaces a newer record."""
     batch = make_batch(
         [record(0, updated_ms=NOW_MS - 300_000), record(1, finding_id="f2", updated_ms=NOW_MS - 300_000), record(2)],
         NOW_MS,
@@ -47,7 +50,7 @@ def test_expired_findings_are_skipped_and_counted():
 
 
 def test_invalid_records_become_dead_letters():
-    """Invalid bytes, other JSON and invalid findings have a reason; valid records are sent."""
+    """Invalid bytes, other JSON and invalid findings become dead letters with a reason; valid records are sent."""
     invalid = [
         Record(b"", 0, 0),
         Record(b"\xff\xfe", 0, 1),
@@ -66,7 +69,10 @@ def test_invalid_records_become_dead_letters():
 
 
 def test_only_firing_findings_measure_the_delay():
-    """A finding that resolved minutes later would distort it."""
+    """Only firing findings are measured in the delay.
+
+    A finding that resolved minutes later would distort the metric.
+    """
     batch = make_batch([record(0), record(1, finding_id="f2", state="resolved", resolved_ms=NOW_MS)], NOW_MS, "")
 
     assert batch.evidence_ms == (NOW_MS - 2000,)

@@ -47,13 +47,13 @@ def check(*command: object) -> str:
 
 
 def test_alertmanager_accepts_the_configuration(folder, rendered):
-    """The file of the repository and the rendered file are valid, templates included."""
+    """Alertmanager's own check accepts the checked-in file and the rendered file, with their templates."""
     for file in (folder / "alertmanager.yml", rendered):
         assert "SUCCESS" in check("amtool", "check-config", file)
 
 
 def test_every_route_and_receiver_is_used(folder, rendered):
-    """The linter amlint finds shadowed routes and unused receivers, which amtool does not."""
+    """The linter amlint reports no shadowed route and no unused receiver, which amtool would not detect."""
     for file in (folder / "alertmanager.yml", rendered):
         assert "ERROR" not in check(Path(sys.executable).with_name("amlint"), "check", file)
 
@@ -71,7 +71,7 @@ def test_every_route_and_receiver_is_used(folder, rendered):
     ],
 )
 def test_labels_are_routed_to_a_receiver(folder, labels, receiver):
-    """Critical findings page, others reach the team, the watchdog only the heartbeat."""
+    """Critical findings go to the pager, other findings to the team, and the watchdog alert only to the heartbeat."""
     given = [f"{name}={value}" for name, value in labels.items()]
     routed = check("amtool", "config", "routes", "test", f"--config.file={folder / 'alertmanager.yml'}", *given)
 
@@ -79,7 +79,10 @@ def test_labels_are_routed_to_a_receiver(folder, labels, receiver):
 
 
 def test_critical_findings_wait_one_second(folder):
-    """The group interval of other findings is below their shortest duration."""
+    """Critical findings wait one second for their group.
+
+    The group interval of other findings is below the shortest duration of a finding.
+    """
     tree = yaml.safe_load((folder / "alertmanager.yml").read_text())["route"]
     pager = next(route for route in tree["routes"] if route["receiver"] == "pager")
 
@@ -87,7 +90,10 @@ def test_critical_findings_wait_one_second(folder):
 
 
 def test_receivers_without_address_are_removed(tmp_path):
-    """Otherwise Alertmanager would fail on each notification."""
+    """A receiver without an address is removed.
+
+    Alertmanager would fail at each notification to this receiver.
+    """
     rendered = yaml.safe_load(write_alertmanager(tmp_path, Destinations("http://127.0.0.1:1/webhook")).read_text())
 
     kinds = {receiver["name"]: sorted(set(receiver) - {"name"}) for receiver in rendered["receivers"]}
@@ -105,7 +111,7 @@ def test_receivers_without_address_are_removed(tmp_path):
     ],
 )
 def test_invalid_destination_is_rejected(tmp_path, destinations, name):
-    """The error names the destination and its value."""
+    """The error for an invalid destination names the destination and its value."""
     with pytest.raises(DestinationError) as error:
         write_alertmanager(tmp_path, destinations)
 
@@ -113,7 +119,7 @@ def test_invalid_destination_is_rejected(tmp_path, destinations, name):
 
 
 def test_prometheus_accepts_the_configuration(folder, tmp_path):
-    """The file of the repository and the rendered file are valid, rules and targets included."""
+    """Prometheus accepts the checked-in file and the rendered file, with their rules and targets."""
     configuration = write_prometheus(tmp_path, {"sender": "127.0.0.1:19104"}, ["http://user:secret@127.0.0.1:19093"])
 
     for file in (folder / "prometheus.yml", configuration):
@@ -164,7 +170,7 @@ def test_prometheus_alerts_are_complete(folder, repository, file):
 
 
 def test_pipeline_alerts_use_existing_metrics(folder):
-    """All metrics of the expressions are listed in the contract."""
+    """The contract lists each metric that an alert expression uses."""
     alerts = [alert for name in RULE_FILES for alert in _alerts(folder, name)]
     used = {name for alert in alerts for name in re.findall(r"sparkfuse_\w+", alert["expr"])}
 
@@ -173,7 +179,7 @@ def test_pipeline_alerts_use_existing_metrics(folder):
 
 
 def test_sender_metrics_follow_conventions():
-    """Promtool reports no problem with names, units and help texts."""
+    """Promtool reports no problem with the names, units and help texts of the sender's metrics."""
     registry = CollectorRegistry()
     metrics = Metrics(registry)
     metrics.peer_up("127.0.0.1:9093", up=True)

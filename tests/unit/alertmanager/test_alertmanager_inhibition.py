@@ -1,4 +1,4 @@
-"""Inhibition: the ends of inhibited alerts and the generated configuration."""
+"""Inhibition of alerts: when inhibited alerts end, and the generated configuration."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SKEW, SLOW = alert("stage_skew"), alert("stage_slow")
 
 
 def test_generated_inhibitions_are_up_to_date() -> None:
-    """The configuration equals the output of the generator."""
+    """The inhibitions in Alertmanager's configuration equal the output of the generator."""
     configuration = PATH.read_text()
 
     assert with_inhibitions(configuration) == configuration
@@ -39,14 +39,17 @@ def test_generated_inhibitions_are_up_to_date() -> None:
 
 
 def test_inhibited_symptom_ends_with_its_cause() -> None:
-    """Alertmanager would not notify its end, nor the symptom of the next run."""
+    """An inhibited symptom ends together with its cause.
+
+    Otherwise Alertmanager would notify neither the end of this symptom nor the symptom of the next run.
+    """
     (aligned,) = align_ends([resolved(SLOW)], [SKEW, SLOW], NOW_MS)
 
     assert (aligned.ends_ms, aligned.annotations[WAITS_FOR]) == (LATER_MS, "stage_skew")
 
 
 def test_cause_and_waiting_symptom_end_together() -> None:
-    """If the cause ends, the symptom that waited for it ends too."""
+    """If a cause ends, the symptom whose end was delayed because of this cause ends too."""
     waiting = replace(SLOW, annotations={WAITS_FOR: "stage_skew"})
 
     aligned = align_ends([resolved(SKEW)], [SKEW, waiting], NOW_MS)
@@ -69,19 +72,22 @@ def test_cause_and_waiting_symptom_end_together() -> None:
     ],
 )
 def test_symptom_without_inhibition_ends_at_once(cause: Alert) -> None:
-    """Its end is posted without delay."""
+    """The end of a symptom that no cause inhibits is posted without delay."""
     assert align_ends([resolved(SLOW)], [cause, SLOW], NOW_MS) == [resolved(SLOW)]
 
 
 def test_critical_application_inhibits_its_stages() -> None:
-    """A warning about an application does not, because the stage is more specific."""
+    """A critical finding of an application inhibits findings of its stages.
+
+    A warning about an application inhibits nothing, because findings of stages are more specific.
+    """
     page = alert("application_slow", severity="critical", scope="application")
 
     assert align_ends([resolved(SLOW)], [page], NOW_MS)[0].ends_ms == LATER_MS
 
 
 def test_bad_node_inhibits_stragglers_of_all_jobs() -> None:
-    """The label host is compared, and no other label."""
+    """A finding about a host inhibits stragglers with the same label `host`, whatever their other labels are."""
     node = alert("node_bad", job_key="host w3", tenant="", scope="host:w3", host="w3")
     here, there = (resolved(alert("task_straggler", host=host, finding_id=host)) for host in ("w3", "w4"))
 
@@ -90,7 +96,7 @@ def test_bad_node_inhibits_stragglers_of_all_jobs() -> None:
 
 
 def test_warning_does_not_inhibit_critical() -> None:
-    """A critical alert is always notified."""
+    """A warning never inhibits a critical alert, so a critical alert is always notified."""
     page = resolved(alert("stage_slow", severity="critical"))
 
     assert align_ends([page], [SKEW], NOW_MS) == [page]

@@ -1,4 +1,4 @@
-"""The receiver of notifications and the programs."""
+"""The receiver of notifications, and the search for installed programs."""
 
 import pytest
 import requests
@@ -8,7 +8,7 @@ from sparkfuse_alertmanager.receiver import Receiver
 
 
 def test_deliveries_are_recorded_in_order():
-    """Each delivery has its number, path and time."""
+    """The receiver records each delivery with its number, path and time."""
     with Receiver() as receiver:
         for url, number in ((receiver.url, 1), (receiver.slack_url, 2), (receiver.url, 3), (receiver.heartbeat_url, 4)):
             assert requests.post(url, json={"number": number}, timeout=60).ok
@@ -20,7 +20,7 @@ def test_deliveries_are_recorded_in_order():
 
 
 def test_receiver_can_simulate_failures():
-    """Failed deliveries are not recorded; later ones are."""
+    """The receiver does not record the deliveries that a test lets fail, and records later ones."""
     with Receiver() as receiver:
         receiver.fail_next([503, 500])
         statuses = [requests.post(receiver.url, json={}, timeout=60).status_code for _ in range(3)]
@@ -39,7 +39,7 @@ def test_receiver_can_simulate_failures():
     ],
 )
 def test_invalid_post_is_rejected(path, body, status):
-    """It is answered with an error and not recorded."""
+    """The receiver answers an invalid post with an error and does not record it."""
     with Receiver() as receiver:
         answer = requests.post(receiver.address + path, data=body, timeout=60)
 
@@ -48,7 +48,7 @@ def test_invalid_post_is_rejected(path, body, status):
 
 
 def test_missing_program_names_its_package(monkeypatch, tmp_path):
-    """The error says which package to install."""
+    """If a program is missing, the error says which package to install."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ProgramMissingError, match="apt-get install prometheus-alertmanager`"):
         alertmanager_command(tmp_path / "a.yml", tmp_path / "a", 1)

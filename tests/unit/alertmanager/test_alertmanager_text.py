@@ -1,4 +1,4 @@
-"""Cleaning text from jobs."""
+"""Cleaning of texts that come from jobs."""
 
 import unicodedata
 
@@ -25,13 +25,13 @@ from sparkfuse_rules.plain_text import label, plain
     ],
 )
 def test_hidden_characters_are_removed(given_text, shown):
-    """The text is one line without control, directional or invisible characters."""
+    """A cleaned text is one line without control, directional or invisible characters."""
     assert plain(given_text, 100) == shown
 
 
 @given(st.text(alphabet=st.characters()), st.integers(min_value=0, max_value=50))
 def test_plain_text_is_bounded(text, limit):
-    """No text exceeds its limit or has a control character."""
+    """No cleaned text exceeds its limit or contains a control character."""
     shown = plain(text, limit)
 
     assert len(shown) <= limit
@@ -39,12 +39,12 @@ def test_plain_text_is_bounded(text, limit):
 
 
 def test_truncated_text_ends_with_an_ellipsis():
-    """The last character shows that the text was truncated."""
+    """A truncated text ends with an ellipsis."""
     assert plain("0123456789", 5) == "0123…"
 
 
 def test_labels_have_no_markup():
-    """Templates of others may show labels without escaping."""
+    """Labels contain no markup, because templates of other teams may show labels without escaping."""
     assert label("orders <!channel> & co") == "orders _!channel_ _ co"
 
 
@@ -77,7 +77,7 @@ def test_only_plain_http_addresses_are_links(text, accepted):
 
 
 def test_secrets_are_removed():
-    """Also if an invisible character splits the name of the secret."""
+    """Secrets are removed from texts, also if an invisible character splits the name of the secret."""
     assert plain("cannot open jdbc:x?pass\u200bword=hunter2&y=1 as https://me:pw@db/x", 200) == (
         "cannot open jdbc:x?password=***&y=1 as https://***@db/x"
     )

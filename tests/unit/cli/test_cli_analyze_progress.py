@@ -14,7 +14,10 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def sit_at_terminal(monkeypatch):
-    """Nobody has patience; called in the test itself, because pytest takes standard error back before it."""
+    """Pretend that standard error is a terminal, and show the progress bar without delay.
+
+    Call this in the test itself, because pytest replaces standard error after its fixtures.
+    """
 
     def sit(terminal: bool = True) -> io.StringIO:
         monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.0)
@@ -28,7 +31,7 @@ def sit_at_terminal(monkeypatch):
 
 
 def test_long_work_shows_a_progress_bar(sit_at_terminal):
-    """The bar shows the bytes of logs read, out of all bytes."""
+    """While logs are read for a long time, a bar shows how many of their bytes were read."""
     shown = sit_at_terminal()
     with progress.Progress([1_000_000, 3_000_000]) as bar:
         bar.advance(1_000_000)
@@ -38,7 +41,7 @@ def test_long_work_shows_a_progress_bar(sit_at_terminal):
 
 
 def test_short_work_shows_no_bar(sit_at_terminal, monkeypatch):
-    """Work that ends early prints no bar."""
+    """No progress bar is printed if the command finishes early."""
     shown = sit_at_terminal()
     monkeypatch.setattr(progress, "PATIENCE_SECONDS", 60.0)
     with progress.Progress([1, 2]) as bar:
@@ -58,7 +61,7 @@ def test_no_bar_without_a_terminal(sit_at_terminal):
 
 
 def test_first_result_ends_the_bar(sit_at_terminal):
-    """On a terminal the first result removes the bar."""
+    """On a terminal, the progress bar is removed before the first result is printed."""
     sit_at_terminal()
     with progress.Progress([1, 2]) as bar:
         wait_for(lambda: bar._bar is not None, 60, "the bar")

@@ -24,7 +24,7 @@ def ask(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
 
 
 def test_missing_store_is_one_sentence(free_port: Callable[[], int]) -> None:
-    """The exit code is 3, and the error names the address."""
+    """If the store cannot be reached, the exit code is 3 and the error names the address of the store."""
     address = f"http://127.0.0.1:{free_port()}"
     done = ask("runs", SPARKFUSE_CLICKHOUSE_URL=address)
 
@@ -49,7 +49,7 @@ def test_missing_store_is_one_sentence(free_port: Callable[[], int]) -> None:
 def test_wrong_use_is_one_sentence(
     arguments: tuple[str, ...], environment: dict[str, str], message: str, tmp_path: Path
 ) -> None:
-    """The exit code is 2, and the error names the value."""
+    """For an invalid argument, the exit code is 2 and the error names the argument's value."""
     done = ask(*arguments, **environment, SPARKFUSE_HOME=str(tmp_path))
 
     assert done.returncode == 2

@@ -30,7 +30,7 @@ def logs(folder: Path, before: Run, after: Run) -> tuple[Path, Path]:
 
 
 def test_difference_and_first_cause_come_first(tmp_path) -> None:
-    """Tasks that take twice the time for the same work make three seconds of difference, all of it cost."""
+    """Tasks that take twice the time for the same work add three seconds, and all of them are attributed to cost."""
     done = ask(*logs(tmp_path, nightly(0, 3_000), nightly(1, 6_000)))
 
     assert done.returncode == 0

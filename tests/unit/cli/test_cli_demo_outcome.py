@@ -27,12 +27,12 @@ HEALTHY = Case("healthy", "fine.py", "queue")
     ids=["complete", "also allowed", "stopped", "missing", "job failed", "unexpected", "acted", "did not act"],
 )
 def test_case_fails_on_missing_or_unexpected_pages(outcome: Outcome, expected: list[str]) -> None:
-    """Each missing or unexpected page, exit code and act gives one sentence."""
+    """Each missing or unexpected notification, exit code or act gives one sentence."""
     assert failures([outcome], []) == expected
 
 
 def test_page_about_another_job_is_a_failure() -> None:
-    """The demonstration fails if a page is about a job that it did not run."""
+    """The demonstration fails if a notification is about a job that the demonstration did not run."""
     assert failures([], ["stage_slow of other"]) == ["unexpected page: stage_slow of other"]
 
 

@@ -31,7 +31,7 @@ def test_view_fits_the_height_of_the_terminal(height: int) -> None:
 
 
 def test_running_runs_come_before_finished_findings() -> None:
-    """Running runs and runs with a finding get one line each; the others are counted."""
+    """Running runs and runs with a finding get one line each; of other runs only the number is shown."""
     lines = [text for text, _style in view("demo", rows(*ALL), [], 80, 24)]
 
     assert [line.split()[0] for line in lines[1:7]] == ["state", "running", "running", "running", "done", "done"]
@@ -40,7 +40,7 @@ def test_running_runs_come_before_finished_findings() -> None:
 
 
 def test_counted_runs_are_named_as_far_as_they_fit() -> None:
-    """A line with many waiting runs names the first ones and counts the rest."""
+    """A line about many waiting runs names the first runs and shows the number of the others."""
     lines = [text for text, _style in view("demo", rows(*["waiting"] * 10), [], 80, 24)]
 
     assert lines[1] == "10 waiting: hung Python task, nightly orders (run 1) and 8 more"
@@ -48,7 +48,7 @@ def test_counted_runs_are_named_as_far_as_they_fit() -> None:
 
 @pytest.mark.parametrize("title", [case.title for case in cases()])
 def test_line_of_a_run_fits_80_columns(title: str) -> None:
-    """The rule, its severity and the seconds are whole; only a long title is shortened."""
+    """In an 80-column line, only a long title is shortened; rule, severity and seconds are shown completely."""
     line = row_line(Row(title, "running", "stage_runaway_spill (critical)", 123.4), 80)
 
     assert len(line) < 80

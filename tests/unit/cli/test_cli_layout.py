@@ -22,7 +22,7 @@ from sparkfuse.stack.lock import only_one
 
 
 def test_free_ports_differ() -> None:
-    """All parts get different ports."""
+    """All parts of the stack get different free ports."""
     ports = dataclasses.astuple(Ports.free())
 
     assert len(set(ports)) == len(ports)
@@ -36,7 +36,7 @@ def test_free_ports_are_not_ephemeral() -> None:
 
 
 def test_port_in_use_is_one_sentence() -> None:
-    """The error names the port, the part that needs it and what to do."""
+    """The error for a port in use names the port, the part that needs it, and the remedy."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -63,7 +63,7 @@ def test_other_commands_find_a_running_stack(tmp_path: Path) -> None:
 
 
 def test_two_stacks_cannot_share_a_home(tmp_path: Path) -> None:
-    """The second start fails with one sentence and changes nothing."""
+    """A second stack with the same home folder exits with one sentence and changes nothing."""
     with (
         only_one(tmp_path),
         pytest.raises(StartError, match=r"a stack already runs in"),

@@ -14,7 +14,7 @@ ROW = ["nightly_orders", "application_1795269556135_0001", "2026-11-21 13:59:11"
 
 
 def test_pipe_gets_one_line_per_row(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a terminal nothing is folded or cut, and no text is interpreted as markup."""
+    """Without a terminal, table cells are neither folded nor cut, and markup in cells is printed as plain text."""
     output.print_table("Runs", HEADINGS, [ROW, ROW])
     lines = capsys.readouterr().out.splitlines()
 
@@ -25,7 +25,10 @@ def test_pipe_gets_one_line_per_row(capsys: pytest.CaptureFixture[str]) -> None:
 def test_short_values_are_not_folded_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
 ) -> None:
-    """Long texts are folded; if that is not enough, each row is a block of lines."""
+    """On a narrow terminal, only long texts are folded.
+
+    If the table still does not fit, each row becomes a block of lines.
+    """
     monkeypatch.setattr(output, "Console", partial(Console, force_terminal=True, no_color=True, width=width))
     output.print_table("Runs", HEADINGS, [ROW])
     lines = capsys.readouterr().out.splitlines()

@@ -12,7 +12,10 @@ from tests.waiting import wait_for
 
 @pytest.mark.parametrize(("whole_session", "takes_seconds", "output"), [(True, 2, "written\n"), (False, 600, "")])
 def test_child_processes_may_finish_if_configured(tmp_path: Path, whole_session: bool, takes_seconds: int, output: str):
-    """Spark's JVM reports the end of its application after its Python process exited; other children are killed."""
+    """Child processes are killed with their parent, unless configured otherwise.
+
+    Spark's JVM is the exception: it reports the end of its application after its Python process exited.
+    """
     begun, written = tmp_path / "begun", tmp_path / "written"
     written.touch()
     script = f"(touch {begun}; sleep {takes_seconds}; echo written > {written}) & exit 0"

@@ -1,4 +1,4 @@
-"""Training samples of ended logs: each run counts once, in the order in which runs ended."""
+"""Training samples from the logs of ended runs: each run adds its samples once, in the order in which runs ended."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def runs(baseline: Baseline | None) -> list[str]:
 
 
 def test_samples_are_ordered_by_end_of_run() -> None:
-    """The order in which logs are read does not matter."""
+    """Training samples are ordered by the end of their run, whatever the order in which logs are read."""
     found = add_samples(None, [sample("c", 30), sample("a", 10), sample("b", 20)])
 
     assert runs(found) == ["a", "b", "c"]
@@ -45,7 +45,7 @@ def test_known_run_is_ignored() -> None:
 
 
 def test_only_newest_samples_are_kept() -> None:
-    """Of a thousand runs of a stage, at most a hundred samples are held, and the newest fifty are kept."""
+    """Of a stage with a thousand runs, memory holds at most a hundred samples, and the newest fifty are kept."""
     ((_, group),) = newest_samples(
         sample(f"run-{number:04}", number).SerializeToString() for number in range(1000)
     ).items()
@@ -56,7 +56,7 @@ def test_only_newest_samples_are_kept() -> None:
 
 
 def test_live_sample_replaces_backfilled_sample() -> None:
-    """If a backfill added a run before, its live sample replaces the backfilled one."""
+    """The live sample of a run replaces the sample that a backfill added for the same run."""
     backfilled = add_samples(None, [sample("a", 10), sample("b", 20, cpu_ms=501)])
     memory = detect.JobBaselines(InMemoryMapState[Baseline](), lambda _key: backfilled)
 
@@ -67,7 +67,7 @@ def test_live_sample_replaces_backfilled_sample() -> None:
 
 
 def test_backfill_finds_files_folders_and_objects(tmp_path: Path) -> None:
-    """A path may be a log, a folder of logs, or an object in a store; a place without a log is an error."""
+    """A backfill path may be a log, a folder of logs, or an object in a store; a path without a log is an error."""
     (tmp_path / "app-1").write_bytes(b"x")
     (tmp_path / "app-2").write_bytes(b"x")
     fsspec.filesystem("memory").pipe_file("/found/app-3", b"x")

@@ -105,7 +105,7 @@ def test_service_that_hangs_at_restart_is_restarted(tmp_path: Path) -> None:
 
 
 def test_stop_ends_all_processes(tmp_path: Path) -> None:
-    """A service that ignores SIGTERM is killed after its stop time, together with its child process."""
+    """A service that ignores SIGTERM is killed after its stop timeout, together with its child process."""
     supervisor = Supervisor(tmp_path)
     service = Service(
         "stubborn", STUBBORN, stop_seconds=0.5, ready=lambda: (tmp_path / "stubborn.log").stat().st_size > 0

@@ -22,7 +22,7 @@ EMPTY_IF_ABSENT = {"streaming_progress", "node_event"}
 
 
 def event_id(fact: Fact) -> bytes:
-    """Return the id that the shared keys define."""
+    """Return the id of a fact as the shared keys define it."""
     kind = str(fact.WhichOneof("kind"))
     message = getattr(fact, kind)
     key = "|".join(_text(fact, message, kind, field) for field in FIELDS[kind])

@@ -30,7 +30,7 @@ def test_docs_describe_the_event_id_of_each_kind():
 
 
 def test_plugin_uses_the_shared_list_of_configuration_keys():
-    """The plugin has no list of its own: the generated class decides which keys may leave the driver."""
+    """The plugin has no own list of configuration keys; a generated class lists the keys that may leave the driver."""
     source = (JAVA / "listener/ApplicationFacts.java").read_text()
 
     assert "SparkConfiguration.identifies(" in source
@@ -39,7 +39,7 @@ def test_plugin_uses_the_shared_list_of_configuration_keys():
 
 
 def test_job_code_recognises_the_mark_of_the_plugin():
-    """The hook in job code searches for the mark that ReasonText writes."""
+    """The Python code for jobs searches error texts for the mark that the plugin's class ReasonText writes."""
     mark = re.search(r'MARK = "([^"]+)"', (JAVA / "hook/ReasonText.java").read_text())[1]
 
     assert re.escape(mark) in (ROOT / "cli/sparkfuse/hook.py").read_text()

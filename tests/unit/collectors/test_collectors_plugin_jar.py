@@ -16,7 +16,7 @@ def entries() -> list[str]:
 
 
 def test_guarantee_08_all_classes_are_ours_or_relocated(entries: list[str]) -> None:
-    """Every class and every service file is in our name space, so the user's class path is unchanged."""
+    """Each class and service file of the jar is in Sparkfuse's name space, so the user's class path is unchanged."""
     ours = ("io/sparkfuse/", "META-INF/", "LICENSE", "NOTICE")
     foreign = [name for name in entries if not name.startswith(ours)]
     services = [name for name in entries if name.startswith("META-INF/services/")]
@@ -29,7 +29,10 @@ def test_guarantee_08_all_classes_are_ours_or_relocated(entries: list[str]) -> N
 
 
 def test_guarantee_08_no_class_refers_to_original_names() -> None:
-    """A class loaded by its original name would be the user's class, in another version or missing."""
+    """No class refers to the original name of a bundled library.
+
+    The user's version of such a class may differ or be missing.
+    """
     left = []
     with zipfile.ZipFile(JAR) as jar:
         for entry in jar.infolist():
@@ -41,7 +44,7 @@ def test_guarantee_08_no_class_refers_to_original_names() -> None:
 
 
 def test_guarantee_08_classes_use_only_portable_scala_types() -> None:
-    """Only these Scala classes have the same descriptors in 2.12 and 2.13."""
+    """The jar uses only Scala classes that have the same descriptors in Scala 2.12 and 2.13."""
     allowed = {b"scala/Option", b"scala/Tuple2", b"scala/collection/Iterable", b"scala/collection/Iterator"}
     allowed |= {
         b"scala/Function0",

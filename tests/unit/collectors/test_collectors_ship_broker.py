@@ -30,7 +30,7 @@ OnDelivery = Callable[[KafkaError | None, None], None] | None
 
 @pytest.fixture(scope="module")
 def mock() -> Iterator[str]:
-    """The address of a broker that exists as long as its client."""
+    """Return the address of a mock broker that exists as long as its client."""
     client = Producer({"test.mock.num.brokers": 1, "log_level": 0})
     (broker,) = client.list_topics(timeout=10).brokers.values()
     yield f"{broker.host}:{broker.port}"
@@ -108,7 +108,7 @@ class Packing:
 
 
 def values(bootstrap: str, topic: str) -> list[bytes]:
-    """All values of the topic, partition by partition."""
+    """Return all values of the topic, partition by partition."""
     consumer = Consumer({
         "bootstrap.servers": bootstrap, "group.id": "none", "enable.partition.eof": True, "log_level": 0,
     })  # fmt: skip
@@ -129,7 +129,7 @@ def values(bootstrap: str, topic: str) -> list[bytes]:
 def test_too_large_record_becomes_a_dead_letter(
     mock: str, topic_prefix: str, broker: Broker, rejected: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is counted and logged once with topic, key and size; facts and position are committed."""
+    """A too large record is counted, and logged once with topic, key and size; facts and position are committed."""
     caplog.set_level(logging.WARNING)
     batch = Batch()
     batch.add("facts", b"app", b"one")
@@ -150,7 +150,7 @@ def test_too_large_record_becomes_a_dead_letter(
 
 
 def test_facts_are_not_sent_without_their_position(broker: Broker, rejected: list[int]) -> None:
-    """A rejected position aborts the transaction, because its facts would be sent again."""
+    """If the broker rejects the position, the transaction is aborted, because its facts would be sent again later."""
     batch = Batch()
     batch.add("facts", b"app", b"one")
     batch.add("positions", b"log", HUGE)
@@ -168,7 +168,10 @@ def test_facts_are_not_sent_without_their_position(broker: Broker, rejected: lis
 def test_bad_records_are_found_by_halving(
     monkeypatch: pytest.MonkeyPatch, rejected: list[int], count: int, bad: list[int]
 ) -> None:
-    """Each bad record needs about twenty attempts with few flushes, because a transaction may last only one minute."""
+    """Finding a bad record by halving takes about twenty attempts with few flushes.
+
+    A transaction may last only one minute.
+    """
     monkeypatch.setattr("sparkfuse_collectors.ship.broker.Producer", Packing)
     settings = settings_of("127.0.0.1:1", "p")
     broker = Broker(settings, "test", threading.Event(), lambda _error: None, on_rejected=lambda: rejected.append(1))

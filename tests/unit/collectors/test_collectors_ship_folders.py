@@ -1,4 +1,4 @@
-"""All logs of a folder: whose facts are sent, whose history is sent, and which count as deleted."""
+"""All logs of a folder: which logs are sent as facts, which as history only, and which are treated as deleted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def write(path: Path, age_seconds: float) -> None:
 
 @dataclass
 class Mounts:
-    """A folder with mounts below it that may be absent or fail: ``root`` leads to ``real`` while that is mounted."""
+    """A folder with mounts that may be absent or fail; ``root`` is a link to ``real`` while the folder is mounted."""
 
     root: str
     real: Path
@@ -61,7 +61,7 @@ def folders(path: Path | Files, *positions: Position) -> tuple[Folders, Counter[
 
 
 def position(log: str, state: str = "live", updated_ms: int | None = None) -> Position:
-    """The position of a log after its first byte."""
+    """Return the position of a log after its first byte."""
     known = Position(shipper="test", log=log, app_id="a", app_start_ms=1, read_plain_bytes=1, state=state)
     if updated_ms is not None:
         known.updated_ms = updated_ms
@@ -73,9 +73,10 @@ def states(of: Folders) -> dict[str, tuple[str, bool]]:
 
 
 def test_old_logs_are_sent_as_history_only(tmp_path: Path) -> None:
-    """Facts are sent of logs that ended less than ten minutes ago or changed within a day.
+    """The shipper sends only the history of old logs.
 
-    Facts are also sent of open logs in a store without times.
+    It sends facts of logs that ended less than ten minutes ago or changed within a day. In a store without
+    modification times, it also sends facts of open logs.
     """
     write(tmp_path / "ended-now", 599)
     write(tmp_path / "ended-before", 601)
@@ -109,7 +110,10 @@ def test_log_with_a_position_continues_at_any_age(tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", ["", "/"])
 @pytest.mark.parametrize("inner", ["eventlog_v2_app/events_1_app", "delivered/eventlog"])
 def test_root_that_is_a_log_keeps_its_position(tmp_path: Path, inner: str, end: str) -> None:
-    """The position is found with and without a slash at the end, and a neighbour's position is not used."""
+    """The position of a log is found with and without a slash at the end of the path.
+
+    The position of a sibling is not used.
+    """
     inside = tmp_path / inner
     inside.parent.mkdir()
     write(inside, 90_000)
@@ -123,7 +127,10 @@ def test_root_that_is_a_log_keeps_its_position(tmp_path: Path, inner: str, end: 
 
 
 def test_log_is_missing_after_three_scans(tmp_path: Path) -> None:
-    """A scan during a rename changes nothing; a deleted log is reported, and forgotten after six hours."""
+    """A log counts as missing after three scans, so a rename changes nothing.
+
+    A deleted log is reported, and its position is deleted after six hours.
+    """
     write(tmp_path / "other", 1)
     write(tmp_path / "app.inprogress", 1)
     found, problems = folders(tmp_path)
@@ -153,7 +160,10 @@ def test_log_is_missing_after_three_scans(tmp_path: Path) -> None:
     ],
 )
 def test_logs_deleted_while_stopped_are_forgotten(tmp_path: Path, state: str, expected: dict[str, int]) -> None:
-    """Unfinished logs are reported; positions are deleted except those of other folders."""
+    """Unfinished logs that were deleted while the shipper was stopped are reported.
+
+    Their positions are deleted; positions of logs in other folders stay.
+    """
     write(tmp_path / "here", 1)
     read = [Position(shipper="test", log=str(tmp_path / "went"), state=state)]
     read.append(Position(shipper="test", log=str(tmp_path / "here"), state="live"))
@@ -168,7 +178,11 @@ def test_logs_deleted_while_stopped_are_forgotten(tmp_path: Path, state: str, ex
 
 @pytest.mark.parametrize("state", ["done", "live", "watched", "quarantined"])
 def test_missing_finished_log_is_forgotten_across_restarts(tmp_path: Path, state: str) -> None:
-    """The six hours start at the time of the position; for an unfinished log they start again at each restart."""
+    """The position of a missing log is deleted after six hours, also across restarts.
+
+    For a finished log the six hours start at the time of its position; for an unfinished log they restart at each
+    start.
+    """
     write(tmp_path / "here", 1)
     written_ms = int((NOW - FORGET_SECONDS + 600) * 1000)
     went = position(str(tmp_path / "went"), state, written_ms)
@@ -180,7 +194,7 @@ def test_missing_finished_log_is_forgotten_across_restarts(tmp_path: Path, state
 
 @pytest.mark.parametrize("problem", ["empty", "not listed", "another folder"])
 def test_start_without_visible_logs_deletes_no_position(tmp_path: Path, problem: str) -> None:
-    """If a folder is not mounted at the start, no position is deleted, even an old one."""
+    """If a folder is not mounted when the shipper starts, no position is deleted, not even an old one."""
     point = tmp_path / "point"
     point.mkdir()
     mounts = Mounts("/logs", point)
@@ -203,7 +217,7 @@ def test_start_without_visible_logs_deletes_no_position(tmp_path: Path, problem:
 
 
 def test_deleted_log_with_due_history_is_reported(tmp_path: Path) -> None:
-    """The history of a log is lost if the log is deleted before it was read."""
+    """If a log is deleted before its history was read, the history is lost and the loss is reported."""
     write(tmp_path / "other", 1)
     write(tmp_path / "old", 700)
     found, problems = folders(tmp_path)
@@ -246,7 +260,10 @@ def test_logs_below_an_unlisted_folder_are_not_missing(
 
 
 def test_logs_of_an_absent_subfolder_continue(tmp_path: Path) -> None:
-    """Logs of an unmounted subfolder are reported after three scans, and continue when it is back."""
+    """Logs of an unmounted subfolder are reported after three scans.
+
+    They continue when the subfolder is mounted again.
+    """
     write(tmp_path / "other", 1)
     (tmp_path / "team").mkdir()
     write(tmp_path / "team" / "app.inprogress", 1)
@@ -298,7 +315,10 @@ def test_mount_point_without_its_mount_keeps_positions(tmp_path: Path, *, restar
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["at run time", "after a restart"])
 def test_recreated_folder_is_accepted_after_six_hours(tmp_path: Path, *, restarted: bool) -> None:
-    """Known logs never return; logs that appeared since are forgotten as in any folder."""
+    """If a folder is recreated and its known logs never return, their positions are deleted after six hours.
+
+    Logs that appeared later are treated as in any folder.
+    """
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
     new.mkdir()
@@ -327,7 +347,10 @@ def test_recreated_folder_is_accepted_after_six_hours(tmp_path: Path, *, restart
 
 @pytest.mark.parametrize("between", ["empty", "not listed", "a third folder"])
 def test_replacement_needs_logs_for_six_hours_without_a_break(tmp_path: Path, between: str) -> None:
-    """A scan without logs, a failed scan or a third folder restarts the six hours."""
+    """A replaced folder is accepted after six hours in which each scan found logs.
+
+    A scan without logs, a failed scan or a third folder restarts the six hours.
+    """
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
     new.mkdir()
@@ -357,7 +380,7 @@ def test_replacement_needs_logs_for_six_hours_without_a_break(tmp_path: Path, be
 
 
 def test_unlisted_folder_keeps_its_logs(tmp_path: Path) -> None:
-    """A failed scan is counted and retried; the logs do not count as deleted."""
+    """If a folder cannot be listed, the scan is counted as failed and retried; its logs are not treated as deleted."""
     logs = tmp_path / "logs"
     logs.mkdir()
     write(logs / "app", 1)

@@ -24,7 +24,7 @@ MAX_FACTS_OF_KIND = 12
 
 
 def facts_of(name: str) -> str:
-    """The first facts of each kind in a log, one JSON document per line."""
+    """Return the first facts of each kind in a log, one JSON document per line."""
     files = LocalFiles(str(LOGS / "real" / name))
     (log,) = find_logs(files)
     translation = Translation(Shipper("golden", "cluster", "tenant"))
@@ -43,7 +43,7 @@ def facts_of(name: str) -> str:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_facts_of_real_logs_equal_their_golden_file(name: str) -> None:
-    """Ids, times, texts and numbers of the facts do not change."""
+    """The ids, times, texts and numbers of the facts of real logs equal the golden files."""
     assert facts_of(name) == (GOLDEN / f"{name}.jsonl").read_text("utf-8")
 
 

@@ -44,7 +44,10 @@ def test_every_event_in_every_state(state: LogState, event: LogEvent, expected: 
 
 
 def test_states_are_read_due_finished_or_quarantined() -> None:
-    """Each state belongs to exactly one of the groups that decide what is done with a log."""
+    """Each log state is in exactly one group: read, due, finished or quarantined.
+
+    The group decides how the log is handled.
+    """
     groups = (READING, {LogState.HISTORY_DUE}, FINISHED, {LogState.QUARANTINED})
 
     assert {state: sum(state in group for group in groups) for state in LogState} == dict.fromkeys(LogState, 1)
@@ -54,10 +57,10 @@ def test_states_are_read_due_finished_or_quarantined() -> None:
 @pytest.mark.parametrize("name", STORED_NAMES)
 @pytest.mark.parametrize("has_sent_facts", [False, True])
 def test_stored_state_survives_a_restart(name: str, *, has_sent_facts: bool) -> None:
-    """A restored state is stored under the same name."""
+    """After a restart, a stored log state is read and stored again under the same name."""
     assert restored_state(name, has_sent_facts=has_sent_facts).stored_name == name
 
 
 def test_unknown_stored_state_is_live() -> None:
-    """A position without a state belongs to a log that was read."""
+    """A stored position without a state belongs to a log that was being read, so its state is live."""
     assert restored_state("", has_sent_facts=True) is LogState.LIVE

@@ -27,7 +27,7 @@ SCAN_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a request for history."""
+    """The result of a request for the history of a log."""
 
     name: str
     app_id: str = "app"
@@ -69,7 +69,7 @@ class Recorded:
 
 @dataclass
 class Loop:
-    """The shipper's loop on a folder; each turn is one scan later."""
+    """The shipper's loop on a folder; each turn of the loop scans the folder once."""
 
     folder: Path
     recorded: Recorded = field(default_factory=Recorded)
@@ -99,7 +99,7 @@ class Loop:
 
 
 def log(*tasks: int, **properties: str) -> bytes:
-    """An open log with these tasks."""
+    """Write an open log with these tasks."""
     settings = {"spark.app.name": "job", **properties}
     ended = [
         {
@@ -123,7 +123,7 @@ def log(*tasks: int, **properties: str) -> bytes:
 
 @pytest.fixture
 def loop(tmp_path: Path) -> Loop:
-    """A shipper on an empty folder."""
+    """Return a shipper on an empty folder."""
     folder = tmp_path / "logs"
     folder.mkdir()
     return Loop(folder)
@@ -136,7 +136,7 @@ def write(loop: Loop, name: str, content: bytes, *, age_seconds: float = 0.0) ->
 
 
 def test_logs_of_an_absent_mount_are_not_sent_again(loop: Loop, tmp_path: Path) -> None:
-    """A mount that is away for many scans deletes no position, and each log continues at its own."""
+    """A mount that is absent for many scans deletes no position; each log continues at its own position."""
     write(loop, "app.inprogress", log(1, 2))
     loop.turns()
     loop.folder.rename(tmp_path / "away")
@@ -153,7 +153,10 @@ def test_logs_of_an_absent_mount_are_not_sent_again(loop: Loop, tmp_path: Path) 
 
 
 def test_history_of_an_absent_log_is_requested_again(loop: Loop, tmp_path: Path) -> None:
-    """The log is not quarantined; its history is due until the log can be read."""
+    """If a log is absent when its history is requested, the log is not quarantined.
+
+    Its history stays due until the log can be read.
+    """
     write(loop, "app", log(1), age_seconds=10_000)
     loop.turns()
     name = str(loop.folder / "app")
@@ -186,7 +189,7 @@ def test_history_without_baseline_update_is_sent_and_counted(loop: Loop) -> None
 
 
 def test_restart_without_changes_sends_no_position(loop: Loop) -> None:
-    """An unchanged log is replayed, and its position keeps the time of the last change."""
+    """After a restart, no position is sent for an unchanged log, so the stored time of its last change stays."""
     write(loop, "app.inprogress", log(1))
     loop.turns()
     read = [from_json(Position, value) for topic, _, value in loop.recorded.sent if topic == "positions" and value]

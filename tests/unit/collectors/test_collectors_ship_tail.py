@@ -112,7 +112,7 @@ class Folder:
 
     @property
     def gaps_and_duplicates(self) -> dict[str, list[int]]:
-        """Missing and duplicate sequence numbers by lane."""
+        """Return the missing and the duplicate sequence numbers of each lane."""
         found = {}
         for lane in ("bulk", "reserved"):
             numbers = Counter(fact.seq for fact in self.facts if fact.lane == lane)
@@ -143,7 +143,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def test_follows_growth_and_renaming(folder: Folder) -> None:
-    """An incomplete line is read when it is complete, and a renamed log continues under its name."""
+    """A line is read once it is complete, and a renamed log continues under its new name."""
     folder.write("app-1.inprogress", header() + task(1) + task(2)[:30])
 
     assert folder.read() == ["application_started", "job_started", "task_ended"]
@@ -157,7 +157,7 @@ def test_follows_growth_and_renaming(folder: Folder) -> None:
 
 @pytest.mark.parametrize("cut", range(0, 2400, 61))
 def test_continues_after_a_kill_at_any_byte(folder: Folder, cut: int) -> None:
-    """Each fact is sent once, in order and with the next number, wherever the file ended at the kill."""
+    """Wherever the file ended when the shipper was killed, each fact is sent once, in order, with the next number."""
     content = header() + b"".join(map(task, range(8))) + END
     folder.write("app-1.inprogress", content[:cut])
     if cut:
@@ -177,7 +177,10 @@ def test_continues_after_a_kill_at_any_byte(folder: Folder, cut: int) -> None:
 
 
 def test_malformed_lines_are_counted_and_skipped(folder: Folder) -> None:
-    """NUL bytes, half a line, a wrong type and a huge number are counted and leave gaps."""
+    """Malformed lines are skipped, counted, and leave gaps in the sequence numbers.
+
+    They are NUL bytes, half a line, a wrong type, or a huge number.
+    """
     huge = task(9).replace(b'"Launch Time": 100', b'"Launch Time": 1' + b"0" * 30)
     folder.write("app-1.inprogress", header() + b"\0" * 300 + b"\n" + b'{"Event":"Spark\n' + task(1))
     folder.write("app-1.inprogress", event("TaskEnd", **{"Stage ID": "x", "Task Info": []}) + huge + task(2) + END)
@@ -192,7 +195,7 @@ def test_malformed_lines_are_counted_and_skipped(folder: Folder) -> None:
 
 
 def test_line_over_16_mb_is_malformed(folder: Folder) -> None:
-    """The line is skipped in pieces, and the lines after it are read."""
+    """A line over 16 MB is skipped in pieces, and the lines after it are read."""
     folder.write("app-1.inprogress", header() + b'{"Event":"' + b"x" * (17 << 20) + b'"}\n' + task(1))
     folder.read()
 
@@ -200,7 +203,10 @@ def test_line_over_16_mb_is_malformed(folder: Folder) -> None:
 
 
 def test_reads_rolled_files_in_order(folder: Folder) -> None:
-    """A rolled log is one log with its files ordered by number, and its marker file shows its end."""
+    """The files of a rolled log are read in the order of their numbers.
+
+    The marker file shows when the log is complete.
+    """
     log = "eventlog_v2_app-1"
     folder.write(f"{log}/appstatus_app-1.inprogress", b"")
     folder.write(f"{log}/events_1_app-1", header() + task(1))
@@ -218,7 +224,7 @@ def test_reads_rolled_files_in_order(folder: Folder) -> None:
 
 
 def test_completely_read_log_is_not_behind(folder: Folder) -> None:
-    """The waiting time starts at the first unread byte after everything was read."""
+    """The delay of a log is zero after everything was read, and is then measured from the first unread byte."""
     folder.write("app-1.inprogress", header())
     folder.read()
     assert folder.tail is not None
@@ -253,7 +259,10 @@ def test_compaction_of_read_files_repeats_no_fact(folder: Folder) -> None:
 
 
 def test_deleted_unread_file_is_a_gap(folder: Folder) -> None:
-    """A file that was compacted before it was read counts as a gap, and the compacted file is not read."""
+    """If a file was compacted before it was read, its events are counted as a gap.
+
+    The compacted file is not read.
+    """
     log = "eventlog_v2_app-1"
     folder.write(f"{log}/events_1_app-1", header() + task(1))
     folder.read()
@@ -270,7 +279,10 @@ def test_deleted_unread_file_is_a_gap(folder: Folder) -> None:
 @pytest.mark.parametrize("meanwhile", ["running", "suspended", "restarted", "in a store"])
 @pytest.mark.parametrize("kept", [0, 2, 3000], ids=["less than was read", "about as much", "much more"])
 def test_compaction_of_a_partly_read_file_is_a_gap(folder: Folder, meanwhile: str, kept: int) -> None:
-    """The unread rest counts as a gap, nothing is sent twice, and the next file is read."""
+    """If a partly read file is compacted, its unread events are counted as a gap.
+
+    Nothing is sent twice, and the next file is read.
+    """
     if meanwhile == "in a store":
         folder.files = StoreWithoutIdentities(str(folder.path))
     log = "eventlog_v2_app-1"
@@ -306,7 +318,10 @@ def test_compacted_file_continues_after_a_restart(folder: Folder) -> None:
 
 
 def test_compaction_before_the_first_line_of_a_file_is_a_gap(folder: Folder) -> None:
-    """If nothing of a compacted file was read, it is a gap, and earlier facts are not sent again."""
+    """If a file is compacted before its first line was read, its events are counted as a gap.
+
+    Earlier facts are not sent again.
+    """
     log = "eventlog_v2_app-1"
     folder.write(f"{log}/events_1_app-1", header() + task(1))
     folder.write(f"{log}/events_2_app-1", task(2))
@@ -387,7 +402,10 @@ def test_databricks_rotation_continues_in_the_packed_file(folder: Folder) -> Non
 
 @pytest.mark.parametrize("log", sorted(path for path in (LOGS / "real").glob("*/*") if path.name != "README.md"))
 def test_compressed_log_may_grow_by_incomplete_frames(folder: Folder, log: Path) -> None:
-    """The facts equal those of the whole log, also if a part ends inside a compression frame."""
+    """A compressed log that grows in parts gives the same facts as the whole log.
+
+    A part may end inside a compression frame.
+    """
     if log.is_dir():
         pytest.skip("a rolled log consists of several files")
     content = log.read_bytes()
@@ -412,7 +430,7 @@ def test_compressed_log_may_grow_by_incomplete_frames(folder: Folder, log: Path)
 
 
 def test_follows_a_log_in_an_fsspec_store() -> None:
-    """A log in a store is followed under its URL, and no read goes beyond its end."""
+    """A log in a store is identified by its URL, and no read request goes beyond the end of the log."""
     store = fsspec.filesystem("memory")
     store.pipe_file("/spark-logs/app-1.inprogress", header() + task(1) + task(2)[:20])
     files, readers = files_of("memory://spark-logs"), ReaderCache()
@@ -435,7 +453,10 @@ def test_follows_a_log_in_an_fsspec_store() -> None:
 
 
 def test_facts_of_watched_applications_are_not_sent(folder: Folder) -> None:
-    """If the plugin reports an application, the shipper sends nothing, and its history is due at its end."""
+    """If the plugin reports an application, the shipper sends no facts of this application.
+
+    Its history is due when the log ends.
+    """
     plugins: dict[str, Any] = {"spark.plugins": "a.B, io.sparkfuse.spark.SparkfusePlugin"}
     folder.write("app-1.inprogress", header(**plugins) + task(1))
     assert folder.read() == []
@@ -447,7 +468,7 @@ def test_facts_of_watched_applications_are_not_sent(folder: Folder) -> None:
 
 
 def test_disabled_plugin_does_not_watch(folder: Folder) -> None:
-    """If the plugin is loaded but disabled, the facts of the log are sent."""
+    """If the plugin is loaded but disabled, the shipper sends the facts of the log."""
     plugin: dict[str, Any] = {"spark.plugins": "io.sparkfuse.spark.SparkfusePlugin", "spark.sparkfuse.enabled": "false"}
     folder.write("app-1.inprogress", header(**plugin) + task(1))
 
@@ -460,14 +481,14 @@ RESTARTS = pytest.mark.parametrize("restarted", [False, True], ids=["at run time
 
 @pytest.fixture
 def abandonable(tmp_path: Path) -> Folder:
-    """A folder whose logs count as abandoned after a day without a change; files have the time ``now``."""
+    """Return a folder whose logs are abandoned after a day without a change; its files have the time ``now``."""
     return Folder(tmp_path, DAY)
 
 
 @RESTARTS
 @pytest.mark.parametrize("name", ["app-1.inprogress", "eventlog_v2_app-1/events_1_app-1"])
 def test_history_of_a_killed_watched_driver_is_due(abandonable: Folder, name: str, *, restarted: bool) -> None:
-    """The history is due after a day without a change, because nobody closes the log."""
+    """If a watched driver was killed, nobody closes its log; its history is due after a day without a change."""
     abandonable.write(name, header(**PLUGIN) + task(1) + task(2)[:20])
     abandonable.read()
     if restarted:
@@ -483,7 +504,10 @@ def test_history_of_a_killed_watched_driver_is_due(abandonable: Folder, name: st
 
 @RESTARTS
 def test_log_of_a_killed_driver_ends_torn(abandonable: Folder, *, restarted: bool) -> None:
-    """The log is done, its last health fact is torn, and it is not read again."""
+    """The log of a killed driver is finished and is not read again.
+
+    Its last health fact has the state torn.
+    """
     abandonable.write("app-1.inprogress", header() + task(1) + task(2)[:20])
     abandonable.read()
     if restarted:
@@ -507,7 +531,7 @@ def test_log_of_a_killed_driver_ends_torn(abandonable: Folder, *, restarted: boo
 def test_abandoned_log_that_grows_continues(
     abandonable: Folder, cut: int | None, *, closed: bool, restarted: bool
 ) -> None:
-    """After days without events, each fact is still sent once and with the next number."""
+    """If an abandoned log grows after days, each new fact is still sent once and with the next number."""
     whole = task(2)
     abandonable.write("app-1.inprogress", header() + task(1) + (whole[:cut] if cut else b""))
     abandonable.read()
@@ -541,7 +565,10 @@ def test_abandoned_log_that_grows_continues(
 
 @RESTARTS
 def test_abandoned_watched_log_that_grows_sends_history_again(abandonable: Folder, *, restarted: bool) -> None:
-    """The history is due again at the end, and no facts are sent."""
+    """If an abandoned log of a watched application grows, its history is due again at its end.
+
+    No facts are sent.
+    """
     abandonable.write("app-1.inprogress", header(**PLUGIN) + task(1))
     abandonable.read()
     abandonable.now += 2 * DAY
@@ -565,7 +592,7 @@ def test_abandoned_watched_log_that_grows_sends_history_again(abandonable: Folde
 
 @RESTARTS
 def test_history_only_log_that_grows_sends_history_again(abandonable: Folder, *, restarted: bool) -> None:
-    """No facts are sent, and the history is due again at the end."""
+    """If a log whose history was sent grows, its history is due again at its end, and no facts are sent."""
     abandonable.write("app-1.inprogress", header() + task(1))
     (found,) = find_logs(abandonable.files)
     abandonable.tail = LogTail(found.name, SHIPPER, abandoned=DAY)
@@ -603,7 +630,7 @@ def test_growth_without_a_new_modification_time_counts(abandonable: Folder) -> N
 
 @pytest.mark.parametrize("end", [END, b""], ids=["ended", "abandoned again"])
 def test_history_only_log_sends_no_facts_after_a_restart(abandonable: Folder, end: bytes) -> None:
-    """The position stores the application and that only its history was sent, also if it was sent twice."""
+    """The position of a log stores that only its history was sent, so no facts are sent after a restart."""
     abandonable.write("app-1.inprogress", header() + task(1))
     (found,) = find_logs(abandonable.files)
     abandonable.tail = LogTail(found.name, SHIPPER, abandoned=DAY)
@@ -634,7 +661,10 @@ def set_modified(abandonable: Folder, modified: float) -> None:
 
 @pytest.mark.parametrize("has_time", [True, False], ids=["first time", "no time"])
 def test_log_with_an_old_time_continues_after_a_restart(abandonable: Folder, *, has_time: bool) -> None:
-    """Recent reads or new content show that the log is alive; otherwise it is abandoned after a day."""
+    """A log with an old modification time is followed while reads are recent or find new content.
+
+    Otherwise the log is abandoned after a day.
+    """
     abandonable.now = time.time() - 3 * DAY
     old = abandonable.now if has_time else 0.0
     abandonable.write("app-1.inprogress", header() + task(1))
@@ -667,7 +697,7 @@ def test_log_with_an_old_time_continues_after_a_restart(abandonable: Folder, *, 
 
 @pytest.mark.parametrize("begun", [header() + task(1), header()[:20]], ids=["lines", "half a line"])
 def test_new_log_without_a_time_is_not_abandoned(abandonable: Folder, begun: bytes) -> None:
-    """The log counts as abandoned one day after the first scan."""
+    """A new log without a modification time is abandoned one day after its first scan, not earlier."""
     abandonable.write("app-1.inprogress", begun)
     set_modified(abandonable, 0.0)
     for _ in range(2):
@@ -681,7 +711,7 @@ def test_new_log_without_a_time_is_not_abandoned(abandonable: Folder, begun: byt
 
 
 def test_unchanged_log_is_abandoned_across_a_restart(abandonable: Folder) -> None:
-    """The position contains the time of the last change, also if the file has none."""
+    """The position stores the time of the last change, so an unchanged log is abandoned also across restarts."""
     abandonable.now = time.time()
     abandonable.write("app-1.inprogress", header() + task(1))
     set_modified(abandonable, 0.0)
@@ -694,7 +724,7 @@ def test_unchanged_log_is_abandoned_across_a_restart(abandonable: Folder) -> Non
 
 
 def test_absent_log_continues_when_it_is_back(folder: Folder) -> None:
-    """After the log was absent, each fact is sent once, also with another inode."""
+    """If a log was absent and returns, each fact is sent once, also if the file has another inode."""
     folder.write("app-1.inprogress", header() + task(1) + task(2)[:20])
     folder.read()
     folder.tail.suspend()
@@ -718,7 +748,7 @@ def test_absent_log_continues_when_it_is_back(folder: Folder) -> None:
     ids=["text", "no start", "broken zstd", "zip"],
 )
 def test_file_that_is_not_a_log_is_quarantined(folder: Folder, content: bytes, reason: str) -> None:
-    """The reason is stored, and the file is not read again."""
+    """If a file is not an event log, the reason is stored and the file is not read again."""
     folder.write("app-1", content)
 
     assert folder.read() == []

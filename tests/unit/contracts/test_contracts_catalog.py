@@ -93,7 +93,10 @@ def _fields(descriptor) -> Iterator[FieldDescriptor]:
 
 
 def test_topics_have_prefix_keys_and_arrival_time() -> None:
-    """A topic's name follows the prefix, keys are fields of the message, and facts and live use the arrival time."""
+    """Topic names start with the prefix, and keys are fields of the message.
+
+    Facts and live rows use the arrival time.
+    """
     assert topic_name("dead-letters", "test") == "test.dead-letters"
     for topic in topics().values():
         keyed = {"signals": "Signal", "controls": "Control", "approvals": "Approval"}.get(topic.name, topic.message)

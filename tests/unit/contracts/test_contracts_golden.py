@@ -46,7 +46,10 @@ def _value(message: Message, field: FieldDescriptor) -> Any:
 
 
 def _as_row(message: Message) -> dict[str, Any]:
-    """Return the present fields, and all lists and maps, because an empty one is absent on the wire."""
+    """Return the present fields of a message.
+
+    All lists and maps are included, because the wire format does not distinguish empty from absent.
+    """
     return {
         field.name: _value(message, field)
         for field in message.DESCRIPTOR.fields
@@ -68,7 +71,7 @@ def _as_columns(message: Message, table: Table) -> dict[str, Any]:
 
 
 def _without_empty(value: Any) -> Any:
-    """Return the value without empty lists and maps, which are equal to absent ones on the wire."""
+    """Return the value without empty lists and maps, because the wire format does not distinguish empty from absent."""
     if isinstance(value, dict):
         return {name: _without_empty(each) for name, each in value.items() if each not in ([], {})}
     return [_without_empty(each) for each in value] if isinstance(value, list) else value

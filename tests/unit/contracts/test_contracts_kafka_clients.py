@@ -1,4 +1,4 @@
-"""Clients get their security from the owner's file, with Java's names or librdkafka's."""
+"""Security settings of Kafka clients, from the owner's file with Java's or librdkafka's names of properties."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _settings(folder: Path, text: str, **environment: str) -> Settings:
 
 
 def test_client_uses_the_file_then_its_own_settings(tmp_path) -> None:
-    """Security comes from the file; a setting that the client needs is not replaced by the file."""
+    """A client uses the security of the file, which does not replace the client's own settings."""
     settings = _settings(tmp_path, "security.protocol=SASL_PLAINTEXT\nreconnect.backoff.ms=1\nsocket.timeout.ms=2\n")
 
     assert client_configuration(settings, {"socket.timeout.ms": 3}) == {
@@ -35,7 +35,7 @@ def test_client_uses_the_file_then_its_own_settings(tmp_path) -> None:
 
 
 def test_without_a_file_only_the_address_is_added() -> None:
-    """Without SPARKFUSE_KAFKA_CONFIG a client connects as before."""
+    """Without SPARKFUSE_KAFKA_CONFIG, only the broker's address is added to a client's settings."""
     settings = Settings.from_environment({"SPARKFUSE_KAFKA_BOOTSTRAP": "kafka:1"})
 
     assert client_configuration(settings, {"linger.ms": 0}) == {"bootstrap.servers": "kafka:1", "linger.ms": 0}
@@ -46,12 +46,12 @@ def test_without_a_file_only_the_address_is_added() -> None:
     [({}, "file:1"), ({"SPARKFUSE_KAFKA_BOOTSTRAP": "environment:1"}, "environment:1")],
 )
 def test_address_of_the_environment_precedes_the_file(tmp_path, environment, address) -> None:
-    """The address is the one of the environment, else of the file, as for the plugin."""
+    """The broker's address comes from the environment, else from the file, as for the plugin."""
     assert _settings(tmp_path, "bootstrap.servers=file:1\n", **environment).kafka_bootstrap == address
 
 
 def test_renewed_password_is_used_by_the_next_client(tmp_path) -> None:
-    """The file is read for each client."""
+    """The file is read again for each client, so the next client uses a renewed password."""
     settings = _settings(tmp_path, "sasl.username=a\nsasl.password=old\n")
     (tmp_path / "kafka.properties").write_text("sasl.username=a\nsasl.password=new\n")
 
@@ -59,7 +59,10 @@ def test_renewed_password_is_used_by_the_next_client(tmp_path) -> None:
 
 
 def test_settings_do_not_contain_the_password(tmp_path) -> None:
-    """Settings are printed and sent to Flink's workers, so they have only the path of the file."""
+    """Settings contain only the path of the file and not the password.
+
+    They are printed and sent to Flink's workers.
+    """
     assert "secret-word" not in repr(_settings(tmp_path, "sasl.password=secret-word\n"))
 
 
@@ -90,7 +93,10 @@ def test_settings_do_not_contain_the_password(tmp_path) -> None:
     ],
 )
 def test_java_names_are_mapped(java, librdkafka) -> None:
-    """Each Java property becomes librdkafka's; librdkafka's own names take precedence."""
+    """Each Java property is mapped to the property of librdkafka.
+
+    If the file also has librdkafka's own name, that value is used.
+    """
     assert librdkafka_properties(java) == librdkafka
 
 
@@ -114,7 +120,10 @@ def test_java_names_are_mapped(java, librdkafka) -> None:
     ],
 )
 def test_stores_are_mapped(tmp_path, monkeypatch, stores, mapped) -> None:
-    """Stores that both languages read are mapped; files for Python beside a Java store take precedence."""
+    """Key and trust stores that both languages can read are mapped.
+
+    If the file also names files for Python, Python clients use those files instead of a Java store.
+    """
     monkeypatch.chdir(tmp_path)
     for name in ("ca", "own", "jks"):
         (tmp_path / name).touch()
@@ -136,7 +145,7 @@ def test_stores_are_mapped(tmp_path, monkeypatch, stores, mapped) -> None:
     ],
 )
 def test_error_names_the_property_that_cannot_be_mapped(given, sentence) -> None:
-    """What Python clients cannot use is an error with the name of the property, not a client without security."""
+    """A property that Python clients cannot use raises an error with its name, instead of a client without security."""
     with pytest.raises(KafkaPropertyError) as refused:
         librdkafka_properties(given)
 
@@ -173,7 +182,10 @@ def test_error_names_the_property_that_cannot_be_mapped(given, sentence) -> None
     ],
 )
 def test_names_of_librdkafka_are_mapped_for_java(tmp_path, monkeypatch, librdkafka, java) -> None:
-    """The Flink jobs use the same file; Java's own names take precedence."""
+    """The Flink jobs accept librdkafka's names in the same file.
+
+    If the file also has Java's own name, that value is used.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ca").write_text("chain")
     (tmp_path / "key").write_text("private")
@@ -182,20 +194,23 @@ def test_names_of_librdkafka_are_mapped_for_java(tmp_path, monkeypatch, librdkaf
 
 
 def test_error_names_the_property_that_java_lacks() -> None:
-    """A property that would weaken or change the check of certificates is not dropped silently."""
+    """If Java lacks a property that affects the check of certificates, an error names the property.
+
+    The property is not dropped silently.
+    """
     with pytest.raises(KafkaPropertyError, match=r"^enable\.ssl\.certificate\.verification has no equivalent in Java"):
         java_properties({"enable.ssl.certificate.verification": "false"})
 
 
 def test_login_survives_both_translations() -> None:
-    """A user name and a password with quotes mean the same to both kinds of clients."""
+    """A user name and a password with quotes have the same value in both kinds of clients."""
     login = {"sasl.mechanisms": "PLAIN", "sasl.username": "a 'b'", "sasl.password": 'x"\\;= y'}
 
     assert librdkafka_properties(java_properties(login)) == login
 
 
 def test_invalid_file_is_an_invalid_setting(tmp_path) -> None:
-    """A process does not start with a file that it cannot use, and the error does not contain a password."""
+    """A process with an invalid security file does not start, and the error does not contain a password."""
     with pytest.raises(SettingError) as refused:
         _settings(tmp_path, "sasl.jaas.config=secret-word\n")
 
@@ -205,7 +220,7 @@ def test_invalid_file_is_an_invalid_setting(tmp_path) -> None:
 
 
 def test_librdkafka_accepts_every_mapped_property(tmp_path) -> None:
-    """The mapped names are properties of the installed client."""
+    """The installed librdkafka client accepts the name of each mapped property."""
     mapped = librdkafka_properties({
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "SCRAM-SHA-256",
@@ -236,7 +251,7 @@ def test_librdkafka_accepts_every_mapped_property(tmp_path) -> None:
     ],
 )
 def test_files_are_read_as_java_reads_them(tmp_path, text, entries) -> None:
-    """Comments, separators, escapes and continued lines mean what they mean to java.util.Properties."""
+    """Comments, separators, escapes and continued lines are read as java.util.Properties reads them."""
     file = tmp_path / "a.properties"
     file.write_bytes(text.encode())
 
@@ -244,7 +259,7 @@ def test_files_are_read_as_java_reads_them(tmp_path, text, entries) -> None:
 
 
 def test_character_outside_ascii_is_refused(tmp_path) -> None:
-    """Java would read a password in UTF-8 as another password."""
+    """A character outside ASCII is rejected, because Java would read a different password from the same UTF-8 file."""
     file = tmp_path / "a.properties"
     file.write_bytes("a=1\nsasl.password=grün\n".encode())
 

@@ -1,4 +1,4 @@
-"""Patterns of contracts/shared are put together from parts, and must mean the same in Java and Python."""
+"""Patterns of contracts/shared are composed of named parts, and match the same texts in Java and Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ def pattern(text: str, **parts: object) -> str:
 
 
 def test_parts_replace_their_names() -> None:
-    """A part may contain other parts and may repeat a text for each word; quantifiers stay."""
+    """The name of a part is replaced by its text, which may contain other parts or repeat a text for each word.
+
+    Quantifiers of the pattern stay unchanged.
+    """
     words = {"each": "(?<!{word})", "words": "a b"}
 
     assert pattern("{whole}{0,3}", whole="[{digit}]{words}", digit="0-9", words=words) == "[0-9](?<!a)(?<!b){0,3}"
@@ -32,7 +35,7 @@ def test_parts_replace_their_names() -> None:
     ],
 )
 def test_other_patterns_are_rejected(text: str, reason: str) -> None:
-    """The generator rejects what Java and Python do not understand alike."""
+    """The generator rejects invalid patterns, and patterns that Java and Python interpret differently."""
     with pytest.raises(SchemaError) as refused:
         pattern(text)
 
@@ -40,5 +43,8 @@ def test_other_patterns_are_rejected(text: str, reason: str) -> None:
 
 
 def test_escaped_signs_and_classes_are_accepted() -> None:
-    """In a class or after a backslash, the signs of anchors are plain characters."""
+    """The generator accepts anchor signs after a backslash or in a character class.
+
+    There they are ordinary characters.
+    """
     assert pattern(r"[^$\]^]\$\\[b]") == r"[^$\]^]\$\\[b]"

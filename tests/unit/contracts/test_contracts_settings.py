@@ -37,7 +37,7 @@ def test_defaults_are_the_addresses_of_the_local_stack(tmp_path, monkeypatch) ->
 
 
 def test_environment_overrides_the_defaults(tmp_path, monkeypatch) -> None:
-    """Values of the environment are used, and a sparkfuse.yaml in the working folder is found."""
+    """Environment variables override the defaults, and a sparkfuse.yaml in the working folder is found."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sparkfuse.yaml").write_text("")
     settings = Settings.from_environment({
@@ -72,7 +72,7 @@ def test_environment_overrides_the_defaults(tmp_path, monkeypatch) -> None:
     ],
 )
 def test_error_contains_key_value_and_what_is_valid(key, value, right) -> None:
-    """The error for an invalid value contains the key, the value and what is valid."""
+    """The error for an invalid setting contains its key, its value and the valid values."""
     with pytest.raises(SettingError) as refused:
         Settings.from_environment({key: value})
 

@@ -29,7 +29,7 @@ def test_examples_survive_json_and_binary_form(message) -> None:
 
 
 def test_json_has_plain_names_and_numbers() -> None:
-    """JSON has the names of the protos, int64 as numbers, unescaped text, zeros, and no absent fields."""
+    """JSON messages have the proto field names, int64 as numbers, unescaped text and zeros, but no absent fields."""
     finding = Finding(finding_id="5be0", summary="größer 🧯", updated_ms=2**63 - 1, started_ms=0)
     finding.runs.add(task_id=7, evidence={"a": "1"})
 
@@ -45,7 +45,7 @@ def test_json_has_plain_names_and_numbers() -> None:
 
 @pytest.mark.parametrize("value, said", [(math.inf, "Infinity"), (-math.inf, "-Infinity"), (1e300, 1e300)])
 def test_nan_and_infinity_are_texts(value: float, said: object) -> None:
-    """NaN and the infinities are written as Protobuf's mapping defines, and read back."""
+    """NaN and infinite numbers are written as texts, as Protobuf's JSON mapping defines, and read back."""
     finding = Finding(completeness=value)
 
     assert json.loads(to_json(finding)) == {"completeness": said}
@@ -56,13 +56,13 @@ def test_nan_and_infinity_are_texts(value: float, said: object) -> None:
     "message", [FloatValue(value=1), Enum(syntax=SYNTAX_PROTO3), Struct(fields={"a": Value(bool_value=True)})]
 )
 def test_unsupported_field_types_are_rejected(message) -> None:
-    """A 32-bit float, an enum and a map of other values than text raise TypeError."""
+    """A field with a 32-bit float, an enum, or a map with values other than text raises TypeError."""
     with pytest.raises(TypeError, match=r"google\.protobuf"):
         to_json(message)
 
 
 def test_unknown_fields_are_ignored() -> None:
-    """A field of a newer version is not an error."""
+    """A field that a newer version added is ignored."""
     assert from_json(Receipt, b'{"receipt_id": "a", "of_tomorrow": [1]}') == Receipt(receipt_id="a")
 
 
@@ -81,7 +81,7 @@ def test_invalid_content_raises_record_error(content) -> None:
 
 
 def test_record_key_has_the_fields_of_the_topic() -> None:
-    """A key is the field of its topic, several fields as JSON, or None for a topic without key."""
+    """A record key is one field as text, several fields as JSON, or None, as the topic defines."""
     baseline = Baseline(job_key="größe", stage_fingerprint="9d")
     of_tenant = Baseline(cluster="prod", tenant="shop", job_key="größe", stage_fingerprint="9d")
 

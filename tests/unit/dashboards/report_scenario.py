@@ -1,4 +1,4 @@
-"""Analyses for tests of the report: an ordinary run, a hostile one, a huge one, an empty one."""
+"""Analyses for tests of the report: an ordinary one, one with hostile texts, a huge one, and an empty one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HOSTILE = (
 
 
 def summary(values: list[float]) -> dict[str, Any]:
-    """The object that the analysis has for a distribution."""
+    """Return the summary of a distribution as the analysis has it."""
     if not values:
         return {"n": 0, "sum": None, "min": None, "median": None, "p95": None, "max": None}
     ordered = sorted(values)
@@ -31,7 +31,7 @@ def summary(values: list[float]) -> dict[str, Any]:
 
 
 def stage(stage_id: int, walls: list[float], after_ms: int = 0, **more: Any) -> dict[str, Any]:
-    """A stage that starts ``after_ms`` and whose tasks took ``walls`` ms and read a megabyte each."""
+    """Return a stage that starts after ``after_ms``, whose tasks ran ``walls`` ms and read a megabyte each."""
     read = [1_000_000.0] * len(walls)
     return {
         "stage_id": stage_id,
@@ -66,7 +66,7 @@ def stage(stage_id: int, walls: list[float], after_ms: int = 0, **more: Any) -> 
 
 
 def finding(stage_id: int, severity: str = "warning", **more: Any) -> dict[str, Any]:
-    """A skewed stage."""
+    """Return the finding of a skewed stage."""
     return {
         "rule": "stage_skew",
         "severity": severity,
@@ -83,13 +83,13 @@ def finding(stage_id: int, severity: str = "warning", **more: Any) -> dict[str, 
 
 
 def read_file(name: str, **more: Any) -> dict[str, Any]:
-    """A file of the log, read to its end."""
+    """Return the entry of a log file that was read completely."""
     common = {"codec": "zstd", "bytes": 4096, "plain_bytes": 65536, "lines": 120, "truncated": False, "error": None}
     return {"name": name, **common, **more}
 
 
 def analysis(stages: list[dict[str, Any]], findings: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
-    """The JSON object of `sparkfuse analyze --json` around some stages."""
+    """Return the JSON object that `sparkfuse analyze --json` prints for the stages."""
     ended = max((each["completed_ms"] for each in stages), default=START_MS) + 500
     return {
         "application": {
@@ -147,7 +147,7 @@ def analysis(stages: list[dict[str, Any]], findings: list[dict[str, Any]] | None
 
 
 def ordinary() -> dict[str, Any]:
-    """Three stages, one of them skewed and spilling, with its finding."""
+    """Return an analysis with three stages, one of them skewed and spilling, with its finding."""
     return analysis(
         [
             stage(0, [900.0, 1000.0, 1100.0]),
@@ -161,7 +161,7 @@ def ordinary() -> dict[str, Any]:
 
 
 def hostile() -> dict[str, Any]:
-    """Every text that a log may name is hostile, and so are some numbers."""
+    """Return an analysis in which each text of the log, and some numbers, are hostile."""
     bad = stage(1, [1000.0, 2000.0], name=HOSTILE, job_description=HOSTILE, failure_reason=HOSTILE, status="failed")
     worse = stage(2, [5.0], gc_ms=float("nan"), run_ms=10**400, disk_spilled_bytes=-(2**70), submitted_ms="yesterday")
     said = finding(
@@ -201,7 +201,7 @@ def empty() -> dict[str, Any]:
 
 
 def without_metrics() -> dict[str, Any]:
-    """Tasks ended, but none carries metrics."""
+    """Return an analysis whose tasks ended without any metrics."""
     names = ("run_ms", "gc_ms", "memory_spilled_bytes", "shuffle_write_bytes", "input_bytes")
     nothing = summary([])
     one = stage(0, [900.0, 1000.0], **dict.fromkeys(names, 0), without_metrics=2)
@@ -209,7 +209,7 @@ def without_metrics() -> dict[str, Any]:
 
 
 def huge(stages: int = 10_000, jobs: int = 2_000, executors: int = 500) -> dict[str, Any]:
-    """Ten thousand stages in a run of hours."""
+    """Return an analysis of ten thousand stages that ran for hours."""
     made = analysis([stage(each, [100.0 + each % 977, 90.0], each * 1000) for each in range(stages)])
     made["jobs"] = [
         made["jobs"][0]
@@ -225,7 +225,10 @@ def huge(stages: int = 10_000, jobs: int = 2_000, executors: int = 500) -> dict[
 
 
 def tasks(of: list[tuple[int, int]], each: int, seed: int = 7, *, measured: bool = True) -> pa.Table:
-    """Rows of the task table: ``each`` tasks of every stage attempt, log-normal, the last of each stage failed."""
+    """Return the task table with ``each`` tasks per stage attempt.
+
+    Durations are log-normal, and the last task of each stage failed.
+    """
     random = np.random.default_rng(seed)
     amount = each * len(of)
     walls = np.round(random.lognormal(6, 1, amount)).astype(np.int64)

@@ -74,7 +74,7 @@ def test_provisioning_contains_no_secret() -> None:
 
 
 def test_every_query_file_is_used() -> None:
-    """Every SQL file belongs to a panel or a variable."""
+    """Each SQL file belongs to a panel or a variable of a dashboard."""
     shown = {target["rawSql"] for content in dashboards().values() for panel in content["panels"] for target in
              panel.get("targets", [])}  # fmt: skip
     shown |= {variable.sql for variable in running_job().variables}
@@ -100,7 +100,7 @@ def test_every_rule_has_a_panel_and_a_page() -> None:
 
 
 def test_links_open_the_dashboards() -> None:
-    """The link of a finding opens the dashboard of its application, with the variable of that dashboard."""
+    """The link of a finding opens the dashboard of the finding's application, with the application as its variable."""
     (variable,) = running_job().variables
     url = running_job_url("http://grafana:3000", "app 1/2")
 

@@ -1,4 +1,4 @@
-"""Queries are expanded as Grafana does it."""
+"""Macros and variables of queries are expanded as in Grafana."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RANGE = TimeRange(from_ms=1_795_226_400_000, to_ms=1_795_230_000_500, interval_m
     ],
 )
 def test_macros_and_variables_are_expanded(sql, expected) -> None:
-    """Each macro, variable and format gives the text of the plugin's documentation."""
+    """Each macro, variable and format expands to the text that the documentation of the Grafana plugin shows."""
     assert expand(sql, RANGE, {"app_id": "it's"}) == expected
 
 

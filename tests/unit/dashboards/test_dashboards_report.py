@@ -54,7 +54,7 @@ def test_report_contains_the_texts_of_the_examples() -> None:
 
 
 def test_symptom_is_listed_below_its_cause() -> None:
-    """A symptom follows its cause even if another finding is worse; several matches of a rule are shown once."""
+    """A symptom follows its cause, even if another finding is more severe. Several matches of a rule are shown once."""
     cause = report_scenario.finding(1, "warning", summary="An executor was lost", count=40)
     symptom = report_scenario.finding(2, "warning", summary="The stage is run again", inhibited_by="executor_lost")
     worst = report_scenario.finding(3, "critical", summary="The stage spills")
@@ -70,7 +70,7 @@ def test_symptom_is_listed_below_its_cause() -> None:
 
 
 def test_report_contains_licences() -> None:
-    """The licences of Vega and D3 require their notices in each copy, and each report is a copy."""
+    """Each report contains the licences of Vega and D3, because each copy of their code must contain their notices."""
     html = report_html(report_scenario.empty(), None)
 
     assert "University of Washington Interactive Data Lab" in html
@@ -78,7 +78,7 @@ def test_report_contains_licences() -> None:
 
 
 def test_worst_finding_and_its_runbook_come_first() -> None:
-    """The critical finding and its runbook precede everything else."""
+    """The critical finding and its runbook are the first content of the report."""
     analysis = report_scenario.ordinary()
     analysis["findings"] = [report_scenario.finding(0, "info"), report_scenario.finding(1, "critical", summary="Worst")]
     html = report_html(analysis, None)
@@ -91,7 +91,10 @@ def test_worst_finding_and_its_runbook_come_first() -> None:
 
 @pytest.mark.parametrize("name", ["ordinary", "hostile", "empty", "without_metrics"])
 def test_policy_allows_only_own_scripts_and_style(name) -> None:
-    """The policy lists each script and style by its hash, and neither an address nor an 'unsafe' keyword."""
+    """The content security policy lists each script and style by its hash.
+
+    It contains neither an address nor an 'unsafe' keyword.
+    """
     html = report_html(getattr(report_scenario, name)(), None)
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)[1].replace("&#39;", "'")
     code = re.findall(r"<script>(.*?)</script>", html, re.DOTALL) + re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
@@ -116,7 +119,7 @@ def test_hostile_text_does_not_become_markup() -> None:
 @UNHURRIED
 @given(st.text(), st.integers(min_value=1, max_value=50))
 def test_cleaned_text_can_be_written_and_has_an_end(text, longest) -> None:
-    """Whatever the text, what is left is UTF-8 of at most one character more than asked for, the ellipsis."""
+    """A cleaned text is valid UTF-8 for any input. Its length is at most the requested length plus one ellipsis."""
     cleaned = clean(text, longest)
 
     assert len(cleaned.encode("utf-8").decode("utf-8")) <= longest + 1
@@ -126,7 +129,10 @@ def test_cleaned_text_can_be_written_and_has_an_end(text, longest) -> None:
 @given(st.recursive(st.none() | st.text() | st.integers() | st.floats(allow_nan=False, allow_infinity=False),
                     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10))  # fmt: skip
 def test_json_in_a_script_says_the_same_and_cannot_end_it(value) -> None:
-    """Parsed again it is what it was, and it holds no sign that HTML or an old script parser takes for its own."""
+    """JSON in a script element is parsed to the same value.
+
+    It contains no sign that HTML or an old script parser could interpret, so it cannot end the element.
+    """
     text = script_json({"value": value})
 
     assert json.loads(text) == {"value": value}
@@ -135,12 +141,12 @@ def test_json_in_a_script_says_the_same_and_cannot_end_it(value) -> None:
 
 @pytest.mark.parametrize("value", [None, "7", True, math.nan, math.inf, 10**400, [1]])
 def test_what_is_no_number_is_unknown(value) -> None:
-    """Texts, flags, NaN and numbers beyond 63 bits are not drawn and not summed."""
+    """Texts, booleans, NaN and numbers beyond 63 bits in place of a number are neither drawn nor summed."""
     assert number(value) is None
 
 
 def test_huge_run_fits_a_small_page_that_states_the_omissions(tmp_path) -> None:
-    """10,000 stages and 10^6 tasks stay below 3 MB; what is not shown is counted."""
+    """The report of 10,000 stages and 10^6 tasks is below 3 MB. It states how many stages and tasks it omits."""
     analysis = report_scenario.huge()
     worst = worst_stages(analysis)
     path = tmp_path / "report.html"
@@ -155,7 +161,7 @@ def test_huge_run_fits_a_small_page_that_states_the_omissions(tmp_path) -> None:
 
 
 def test_an_empty_log_claims_nothing() -> None:
-    """No chart, no cost, and a sentence that says why."""
+    """The report of an empty log has no chart and no cost, and a sentence explains why."""
     html = report_html(report_scenario.empty(), None)
 
     assert "The log has no event, so nothing is known about the application." in html
@@ -163,12 +169,12 @@ def test_an_empty_log_claims_nothing() -> None:
 
 
 def test_a_document_without_any_key_is_a_page_too() -> None:
-    """An analysis without values shows them as unknown."""
+    """The report of an analysis without any key shows its values as unknown."""
     assert "Application without a name" in report_html({}, None)
 
 
 def test_without_metrics_the_page_says_so() -> None:
-    """Times are drawn, bytes are not, and a sentence names what is not known."""
+    """If tasks have no metrics, the report draws times but no bytes, and a sentence names what is unknown."""
     analysis = report_scenario.without_metrics()
     html = report_html(analysis, report_scenario.tasks([(0, 0)], 16, measured=False))
     charts = json.loads(re.search(r'id="charts">(.*?)</script>', html, re.DOTALL)[1])
@@ -178,7 +184,10 @@ def test_without_metrics_the_page_says_so() -> None:
 
 
 def test_stages_with_findings_precede_the_most_expensive_ones() -> None:
-    """Critical before warning before cost, each once, none that the analysis does not hold."""
+    """The list of stages starts with critical findings, then warnings, then the highest cost.
+
+    Each stage is listed once, and only stages of the analysis are listed.
+    """
     stages = [report_scenario.stage(each, [100.0 * (each + 1)]) for each in range(5)]
     findings = [report_scenario.finding(2), report_scenario.finding(0, "critical"), report_scenario.finding(99)]
 
@@ -188,7 +197,7 @@ def test_stages_with_findings_precede_the_most_expensive_ones() -> None:
 @UNHURRIED
 @given(st.lists(st.floats(min_value=0, max_value=1e15, allow_subnormal=False)))
 def test_every_value_is_in_one_bin(values) -> None:
-    """Bins follow one another without a gap, hold all values, and each value lies where it is counted."""
+    """The bins of a histogram have no gaps between them, and each value is counted in the bin that contains it."""
     found = distributions.bins(np.asarray(values, dtype=np.float64))
     positive = [each for each in found if each["to"] > 0]
 
@@ -199,7 +208,7 @@ def test_every_value_is_in_one_bin(values) -> None:
 @UNHURRIED
 @given(st.lists(st.tuples(st.floats(0, 1e6), st.booleans()), min_size=1), st.integers(min_value=8, max_value=40))
 def test_points_are_few_and_hold_the_longest(tasks, most) -> None:
-    """At most as many as asked for, each once, and the longest task always among them."""
+    """The chart has at most the requested number of tasks, each task once, and always includes the longest task."""
     durations = np.asarray([each for each, _ in tasks])
     places = distributions.chosen(durations, np.asarray([bad for _, bad in tasks]), most)
 
@@ -210,7 +219,7 @@ def test_points_are_few_and_hold_the_longest(tasks, most) -> None:
 @UNHURRIED
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 100))), st.integers(1, 5))
 def test_bars_of_one_line_never_cover_each_other(spans, most) -> None:
-    """Packed bars follow one another in their line; with lines enough none is left out."""
+    """Bars in one line do not overlap, and no bar is omitted if there are enough lines."""
     bars = [Bar("", "", start, start + length, "") for start, length in spans]
     lanes = timeline.pack(bars, most)
 
@@ -220,7 +229,10 @@ def test_bars_of_one_line_never_cover_each_other(spans, most) -> None:
 
 
 def test_executors_alive_counts_joins_and_leaves() -> None:
-    """From none on, a step at each change; one that never left stays to the end."""
+    """The number of executors starts at zero and changes at each join and leave.
+
+    An executor that never left is included until the end.
+    """
     executors = [{"executor_id": "1", "added_ms": 1000, "removed_ms": 3000}, {"executor_id": "2", "added_ms": 2000}]
 
     assert [(each["at"], each["count"]) for each in timeline.alive(executors, Window(1000, 5000))] == [
@@ -229,7 +241,7 @@ def test_executors_alive_counts_joins_and_leaves() -> None:
 
 
 def test_stages_outside_the_time_range_are_counted_not_drawn() -> None:
-    """One event with a broken clock does not shrink the run to a point."""
+    """A stage with a wrong clock is counted but not drawn, so that it does not distort the time axis."""
     analysis = report_scenario.ordinary()
     analysis["stages"][0] |= {"submitted_ms": 1, "completed_ms": 2}
     drawn = timeline.rows(analysis, timeline.window(analysis))
@@ -238,7 +250,10 @@ def test_stages_outside_the_time_range_are_counted_not_drawn() -> None:
 
 
 def test_steps_of_a_runbook() -> None:
-    """Numbered lines become steps, lines below them belong to them, code is marked as code."""
+    """Numbered lines of a runbook become steps.
+
+    Lines below a step belong to that step, and code is marked as code.
+    """
     assert steps("1. Look at `a_b`\n   twice.\n2. Stop.") == [
         [(False, "Look at "), (True, "a_b"), (False, " twice.")],
         [(False, "Stop.")],
@@ -246,13 +261,16 @@ def test_steps_of_a_runbook() -> None:
 
 
 def test_another_interpreter_is_refused() -> None:
-    """A new version with other imports fails here and not in the reader's browser."""
+    """Vendored code with unexpected imports raises ValueError here, instead of failing in the reader's browser."""
     with pytest.raises(ValueError):
         interpreter("import { other } from 'vega-util';")
 
 
 def test_queries_come_after_findings_with_their_stages() -> None:
-    """Each query is shown with its name, call site and sources, and lists its stages by display name."""
+    """Queries follow the findings.
+
+    Each query shows its name, call site and sources, and the display names of its stages.
+    """
     folder = asset("sparkfuse_contracts", "examples", "analysis")
     analysis = json.loads((folder / "query_call_site.json").read_text())
     html = report_html(analysis, None)

@@ -68,7 +68,7 @@ def application_row(app_id, status, now_ms=NOW_MS, seq=99):
 
 def finding(app_id="app-1", now_ms=NOW_MS, job_key="orders", severity="critical", completeness=1.0, state="firing",
             cluster="prod", **run):  # fmt: skip
-    """Return the finding that detection emits for that row."""
+    """Return the finding that the detect job emits for the row of the runaway stage."""
     of_run = FindingRun(**{"run_key": app_id, "app_id": app_id, "app_attempt": 0, "app_start_ms": START_MS,
                            "stage_id": 3, "stage_attempt": 0, "state": state, "severity": severity,
                            "stage_name": "q0: sort orders", **run})  # fmt: skip
@@ -79,7 +79,7 @@ def finding(app_id="app-1", now_ms=NOW_MS, job_key="orders", severity="critical"
 
 
 def hold(control_id="hold-1", **fields):
-    """Return a hold of everything."""
+    """Return a hold that matches every application and rule."""
     return Control(**{"control_id": control_id, "kind": "hold", "actor": "dana", "reason": "release night",
                       "issued_ms": NOW_MS - 1000, "until_ms": NOW_MS + 3_600_000, **fields})  # fmt: skip
 
@@ -104,7 +104,7 @@ class Keys:
         )
 
     def setting(self) -> str:
-        """Return the public keys as the setting of the plugin has them."""
+        """Return the public keys in the form of the plugin's setting."""
         entries = []
         for key in self.ring.values():
             der = key.public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
@@ -122,7 +122,7 @@ class Keys:
 
 @dataclass
 class World:
-    """An Environment that keeps what is written, as the topics would."""
+    """An Environment that stores written records in lists instead of Kafka topics."""
 
     keys: Keys
     time_ms: int = NOW_MS
@@ -140,7 +140,7 @@ class World:
         return self.time_ms
 
     def refresh(self) -> None:
-        """Deliver the records that arrive between decision and act."""
+        """Add the rows that arrive between the decision and the act to the controller."""
         for arrive in self.arriving:
             arrive()
 
@@ -155,7 +155,7 @@ class World:
         return self.active_silences
 
     def write(self, audit, signals) -> None:
-        """Keep the records, and the signals after verifying them with the public key, as the hook does."""
+        """Store the audit records, and store each signal once its signature was verified, as the hook verifies it."""
         if self.fenced:
             raise FencedError("another controller has taken over")
         if self.broken:
@@ -166,13 +166,13 @@ class World:
 
     @property
     def records(self) -> list[AuditRecord]:
-        """Return all audit records but the one of the start."""
+        """Return all audit records except the record of the start."""
         found = [from_json(AuditRecord, content) for content in self.contents]
         return [record for record in found if record.step != "started"]
 
     @property
     def steps(self) -> list[str]:
-        """Return the steps of all audit records but the start, in order."""
+        """Return the steps of all audit records except the start, in order."""
         return [record.step for record in self.records]
 
     @property
@@ -186,13 +186,13 @@ class World:
         return [signal for signal in self.signals if signal.probe]
 
     def replay_into(self, controller: FuseController) -> None:
-        """Give a new controller the audit log, as a restart does."""
+        """Let a new controller read the audit log, as after a restart."""
         for content in self.contents:
             controller.audit.read(content, from_json(AuditRecord, content))
 
 
 def answer(signal: Signal, outcome: str, **fields) -> Receipt:
-    """Return a hook's answer to a signal."""
+    """Return the hook's receipt for a signal."""
     return Receipt(**{"receipt_id": f"{signal.signal_id}-{outcome}", "signal_id": signal.signal_id,
                       "cluster": signal.cluster, "app_id": signal.app_id, "outcome": outcome, "at_ms": NOW_MS,
                       **fields})  # fmt: skip

@@ -10,7 +10,7 @@ from tests.unit.fuse_controller.scene import NOW_MS, RULE, START_MS, finding, he
 
 
 def test_runaway_stage_gets_one_signal(world, make_controller, show):
-    """The controller writes one audit record and one signed signal together, even if it evaluates twice."""
+    """The controller writes one audit record and one signed signal for a runaway stage, even if it evaluates twice."""
     controller = make_controller("act")
     show(controller, live_row(), finding())
     for _ in range(3):
@@ -41,7 +41,7 @@ def test_runaway_stage_gets_one_signal(world, make_controller, show):
      ("act", ["sent"], ["cancel_stage"])],
 )  # fmt: skip
 def test_mode_limits_the_act(world, make_controller, show, mode, outcomes, actions):
-    """Mode off does nothing, shadow records, warn sends a warning, act sends the action."""
+    """Mode off does nothing, shadow only records, warn sends a warning, and act sends the action."""
     controller = make_controller(mode)
     show(controller, live_row(), finding())
     controller.evaluate(world)
@@ -75,7 +75,10 @@ def test_job_override_applies_to_its_job(world, make_controller, show, tmp_path,
 
 
 def test_job_override_does_not_apply_to_other_jobs(world, make_controller, show, tmp_path):
-    """The signed conditions are those of the variant that applies to the job."""
+    """A job override does not change other jobs.
+
+    The signed conditions are those of the variant that applies to the job.
+    """
     configuration = tmp_path / "sparkfuse.yaml"
     configuration.write_text(f'jobs: [{{job: "other", rules: {{{RULE}: {{enabled: false}}}}}}]')
     controller = make_controller("act", configuration)
@@ -107,7 +110,7 @@ def test_job_override_does_not_apply_to_other_jobs(world, make_controller, show,
     ],
 )
 def test_act_needs_finding_and_matching_rows(world, make_controller, show, shown):
-    """The fuse acts only if the finding and the controller's own rows match the same run and stage."""
+    """The fuse acts only if the finding and the controller's own rows are about the same run and stage."""
     controller = make_controller("act")
     show(controller, *shown)
     controller.evaluate(world)
@@ -130,7 +133,7 @@ def test_act_needs_finding_and_matching_rows(world, make_controller, show, shown
     ],
 )
 def test_refusal_is_recorded_once(world, make_controller, show, shown, safeguards, outcome, reason):
-    """The audit log has the reason of the refusal once, not for each evaluation, and no signal is sent."""
+    """The audit log records the reason of a refusal once, not at each evaluation, and no signal is sent."""
     controller = make_controller("act", **safeguards)
     show(controller, *shown)
     for _ in range(3):
@@ -156,7 +159,7 @@ def test_hold_covers_matching_patterns_until_it_ends(hold, expected):
 
 
 def test_few_affected_applications_are_stopped(world, make_controller, show):
-    """Three affected applications of forty are below the share, so each is stopped."""
+    """If three of forty applications are affected, each is stopped, because three are fewer than the allowed share."""
     controller = make_controller("act", budget=Budget(9, 99, 99))
     healthy = [healthy_row(f"healthy-{n}") for n in range(40)]
     show(controller, *healthy, *(m for n in range(3) for m in (live_row(f"app-{n}"), finding(f"app-{n}"))))
@@ -166,7 +169,7 @@ def test_few_affected_applications_are_stopped(world, make_controller, show):
 
 
 def test_open_fuses_count_as_affected(world, make_controller, show):
-    """Applications with an open fuse count, so a fault that spreads over minutes is detected."""
+    """Applications with an open fuse are counted as affected, so a fault that spreads over minutes is detected."""
     controller = make_controller("act", big_picture=BigPicture(0.1, 3))
     for number in range(5):
         show(controller, live_row(f"app-{number}"), finding(f"app-{number}"))
@@ -188,7 +191,7 @@ def test_silence_holds_before_the_alert_exists(world, make_controller, show):
 
 @pytest.mark.parametrize(("mode", "expected"), [("act", ["held"]), ("shadow", ["would_act"])])
 def test_unknown_silence_prevents_act_but_not_shadow(world, make_controller, show, mode, expected):
-    """Without an answer of Alertmanager the act is held; shadow mode still records."""
+    """If Alertmanager does not answer, the controller sends no act; shadow mode still records."""
     world.alertmanager = False
     controller = make_controller(mode)
     show(controller, live_row(), finding())
@@ -198,7 +201,7 @@ def test_unknown_silence_prevents_act_but_not_shadow(world, make_controller, sho
 
 
 def test_rows_are_refreshed_before_the_act(world, make_controller, show):
-    """A row that arrives between decision and act and no longer matches prevents the act."""
+    """The act is prevented if a row arrives after the decision and no longer matches the rule."""
     controller = make_controller("act")
     show(controller, live_row(), finding())
     world.arriving.append(lambda: show(controller, live_row(seq=2, running_since_progress_min_ms=10)))
@@ -223,7 +226,10 @@ def test_no_signal_without_a_written_action(world, make_controller, show):
 
 
 def test_act_repeats_after_cool_down_with_newer_generation(world, make_controller, show):
-    """A half-open fuse opens again within the job's budget, each time with a higher generation."""
+    """After the cool-down, a half-open fuse opens again within the job's budget.
+
+    Each time it has a higher generation.
+    """
     controller = make_controller("act")
     for minute in range(30):
         world.time_ms = NOW_MS + minute * 60_000
@@ -260,7 +266,7 @@ def test_ended_applications_do_not_count_as_running(make_controller, show):
 
 
 def test_silent_applications_do_not_count_as_running(make_controller, show):
-    """An application whose driver died still has rows, and must not count as running."""
+    """An application whose driver died still has rows, but is not counted as running."""
     controller = make_controller("act")
     silent = LiveRow(view="app_live", cluster="prod", app_id="app-2", app_attempt=0, app_start_ms=START_MS,
                      window_end_ms=NOW_MS)  # fmt: skip
@@ -271,7 +277,7 @@ def test_silent_applications_do_not_count_as_running(make_controller, show):
 
 
 def test_invalid_rows_are_rejected_by_index(make_controller):
-    """An invalid record is returned with its index, and the valid ones are added."""
+    """The controller returns the index of each invalid record, and adds the valid records."""
     controller = make_controller("act")
     rejected, _ = controller.view.add([live_row().SerializeToString(), b"\xff\xffjunk", b""])
 

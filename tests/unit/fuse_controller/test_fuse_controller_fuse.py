@@ -33,7 +33,10 @@ CLOSED, OPEN, HALF_OPEN = State.CLOSED, State.OPEN, State.HALF_OPEN
     ],
 )
 def test_each_state_transition(state, matches, after_ms, expected, may_blow):
-    """State, match and elapsed time determine the next state, and whether a match may open the fuse."""
+    """The state of a fuse, a match and the elapsed time determine the next state.
+
+    They also determine whether a match may open the fuse.
+    """
     fuse = advance(Fuse(state, since_ms=0, matched_ms=0), matches, after_ms, TIMES)
 
     assert fuse.state is expected
@@ -41,7 +44,10 @@ def test_each_state_transition(state, matches, after_ms, expected, may_blow):
 
 
 def test_quiet_period_starts_at_last_match():
-    """A half-open fuse closes a quiet period after the last match, not after the state change."""
+    """A half-open fuse closes when the quiet period after the last match ends.
+
+    The quiet period does not start at the change of state.
+    """
     fuse = advance(Fuse(HALF_OPEN, since_ms=0), True, 40, TIMES)
 
     assert advance(fuse, False, 60, TIMES).state is HALF_OPEN
@@ -49,7 +55,7 @@ def test_quiet_period_starts_at_last_match():
 
 
 class FuseMachine(RuleBasedStateMachine):
-    """Advances the time and opens the fuse in any order."""
+    """A state machine for Hypothesis that advances the time and opens the fuse in any order."""
 
     def __init__(self):
         super().__init__()
@@ -107,7 +113,10 @@ def act(number, at_ms, job="orders", tenant="", mode="act", step="sent", app="ap
     ],
 )
 def test_budgets_cover_last_hour(acts, expected):
-    """Acts are counted by job, tenant, team and rule and in total; reading the audit log again counts each act once."""
+    """Acts of the last hour are counted by job, tenant, team and rule and in total.
+
+    If the audit log is read again, each act is still counted once.
+    """
     registry = ActRegistry()
     for each in acts:
         registry.record(each)
@@ -119,7 +128,7 @@ def test_budgets_cover_last_hour(acts, expected):
 
 
 def test_restart_restores_open_fuse():
-    """State is rebuilt from the audit log, so a restarted controller does not act twice."""
+    """After a restart, the state of the fuse is restored from the audit log, so the controller does not act twice."""
     registry = ActRegistry()
     registry.record(act(1, 1_000))
 
@@ -149,13 +158,13 @@ ALL = ("warn", "kill_task", "cancel_query", "cancel_stage", "cancel_jobs", "stop
     ],
 )
 def test_ladder_advances_on_verified_outcomes(actions, acts, expected):
-    """The next action is wider only if the last one was verified to have freed too little."""
+    """The next action is wider only if a receipt verified that the last action freed too few tasks."""
     assert next_action(actions, acts_of(*acts)) == expected
 
 
 @given(st.permutations(ALL), st.lists(st.sampled_from(["ended", "unfreed", "refused", "unknown", ""]), max_size=8))
 def test_ladder_never_exceeds_the_policy(order, outcomes):
-    """Whatever the outcomes are, the action is one of the policy and at most one step wider than the last."""
+    """For any outcomes, the next action belongs to the policy and is at most one step wider than the last one."""
     allowed = sorted(order[:3], key=ALL.index)
     taken: list[Act] = []
     for number, outcome in enumerate(outcomes):
@@ -177,7 +186,7 @@ def chain(*steps):
 
 
 def test_audit_chain_is_valid():
-    """Records that were appended one after the other form a chain, also from the middle."""
+    """Appended audit records form a valid chain, also if the check starts in the middle."""
     assert list(chain_errors(chain("a", "b", "c"))) == []
     assert list(chain_errors(chain("a", "b", "c")[1:])) == []
 
@@ -192,5 +201,5 @@ def test_audit_chain_is_valid():
     ],
 )
 def test_broken_audit_chain_is_reported(change, message):
-    """A missing, changed or invalid record is reported with its place."""
+    """A missing, changed or invalid audit record is reported with its position in the chain."""
     assert any(message in error for error in chain_errors(change(chain("a", "b", "c"))))

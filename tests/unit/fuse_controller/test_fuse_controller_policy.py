@@ -42,7 +42,7 @@ def written(tmp_path):
 
 
 def test_safeguards_are_read(written):
-    """Budgets, times, big_picture and holds are read; a date means the end of its day in UTC."""
+    """Budgets, times, big_picture and holds are read from sparkfuse.yaml; a date is the end of that day in UTC."""
     safeguards = read_safeguards(written(WHOLE))
 
     assert safeguards == Safeguards(
@@ -92,7 +92,7 @@ def settings_of(path, mode="shadow"):
 
 
 def test_signing_mode_without_key_is_rejected(written):
-    """A missing signing key is reported at the start, not at the first act."""
+    """If the mode requires a signing key, a missing key raises an error at the start, not at the first act."""
     path = written("rules: {stage_runaway_spill: {fuse: {mode: act}}}")
 
     with pytest.raises(RuleError, match="SPARKFUSE_SIGNING_KEY"):
@@ -107,7 +107,7 @@ def test_mode_of_rule_overrides_default(written):
 
 
 def test_changed_file_is_reloaded(written):
-    """A new hold takes effect at once."""
+    """If a hold is added to sparkfuse.yaml, it applies at once."""
     path = written("holds: []")
     file = PolicyReloader(settings_of(path))
 
@@ -121,7 +121,7 @@ def test_changed_file_is_reloaded(written):
 
 @pytest.mark.parametrize("fault", ["typing error", "deleted"])
 def test_broken_file_puts_every_rule_in_shadow_mode(written, tmp_path, fault):
-    """After a typing error in a hold, or without the file, no rule is armed, until the file is valid again."""
+    """If sparkfuse.yaml is invalid or missing, no rule is armed until the file is valid again."""
     key = tmp_path / "key.pem"
     key.touch()
     path = written("holds: [{reason: release night}]")

@@ -52,7 +52,7 @@ FORBIDDEN = {
 
 
 def act_before(world, controller, show):
-    """Let the controller act once, and let the hook report that the signal came too late."""
+    """Let the controller act once, and let the hook answer that the signal arrived too late."""
     show(controller, *RUNAWAY)
     controller.evaluate(world)
     controller.read_receipt(answer(world.signals.pop(), "expired"))
@@ -94,7 +94,7 @@ def test_each_gate_prevents_an_act(world, make_controller, show, gate, removed):
     ],
 )
 def test_signed_hold_prevents_the_act(world, make_controller, show, control, held):
-    """A hold in the topic `controls` prevents the act while it is in force."""
+    """A hold in the topic `controls` prevents the act until the hold ends."""
     controller = make_controller("act")
     assert put(world, controller, control) is None
     show(controller, live_row(), finding())
@@ -104,7 +104,7 @@ def test_signed_hold_prevents_the_act(world, make_controller, show, control, hel
 
 
 def test_bracket_in_hold_of_file_is_literal(world, make_controller, show):
-    """`[` in a hold of sparkfuse.yaml is an ordinary character and not a set of characters."""
+    """The character `[` in a hold of sparkfuse.yaml is literal and does not start a set of characters."""
     controller = make_controller("act", holds=(Hold("table [a]", job="orders[a]"),))
     show(controller, live_row(), finding(job_key="orders[a]"), live_row("app-2"), finding("app-2", job_key="ordersa"))
     controller.evaluate(world)
@@ -113,7 +113,7 @@ def test_bracket_in_hold_of_file_is_literal(world, make_controller, show):
 
 
 def test_deleted_record_does_not_end_a_hold(world, make_controller, show):
-    """A record without content does not release a hold, because anybody who deletes it would end the hold."""
+    """An empty record does not release a hold. Otherwise, anybody who can delete records could release it."""
     controller = make_controller("act")
     put(world, controller, hold())
     controller.controls.put("hold-1", None, NOW_MS)
@@ -129,7 +129,10 @@ def test_deleted_record_does_not_end_a_hold(world, make_controller, show):
     ids=["malformed", "empty", "unknown key"],
 )
 def test_unverified_control_holds_everything(world, make_controller, show, content):
-    """A control that cannot be verified may have replaced a hold, so it holds everything until it is replaced."""
+    """A control that cannot be verified holds all applications until a valid control replaces it.
+
+    The unverified control may have replaced a hold.
+    """
     controller = make_controller("act")
     assert controller.controls.put("hold-1", content, NOW_MS) is not None
     show(controller, live_row(), finding())
@@ -153,7 +156,10 @@ def test_control_of_another_purpose_is_refused(world, make_controller):
 
 
 def test_expired_key_signs_nothing_but_its_old_controls_stay(make_controller, world):
-    """A key is judged at the time at which the broker appended the record, so a rotation keeps old holds."""
+    """An expired key signs nothing new, but holds that it signed earlier stay.
+
+    The controller compares the expiry with the time at which the broker appended the record.
+    """
     from datetime import date
 
     from sparkfuse_native_analytics.fuse_controller.controls import ControlBook, Subject
@@ -171,7 +177,10 @@ def test_expired_key_signs_nothing_but_its_old_controls_stay(make_controller, wo
 
 
 def test_arming_of_a_revoked_key_allows_nothing(world, make_controller, show):
-    """If the key of an arming is revoked by another key, the arming ends; holds of that key stay."""
+    """If a control of another key revokes the key of an arming, the arming ends.
+
+    Holds that the revoked key signed stay.
+    """
     other = Keys()
     from sparkfuse_native_analytics.fuse_controller.controls import ControlBook, Subject
     from sparkfuse_native_analytics.fuse_controller.keys import KeyRing
@@ -202,7 +211,10 @@ def test_arming_of_a_revoked_key_allows_nothing(world, make_controller, show):
     ],
 )
 def test_unarmed_rule_asks_the_hook_instead(world, make_controller, show, control, note):
-    """Mode act without a valid arming and its record is shadow: the hook is asked, and nothing is stopped."""
+    """Without a valid arming and the required record of probes, mode act is treated as shadow.
+
+    The controller sends a probe to the hook, and nothing is stopped.
+    """
     controller = make_controller("act", armed=False, arming=Arming(2))
     if control is not None:
         put(world, controller, control)
@@ -220,7 +232,10 @@ def end_run(world, controller, show, app_id, status="succeeded", seq=50):
 
 
 def test_record_of_healthy_probes_arms_the_rule(world, make_controller, show):
-    """Distinct healthy runs whose hooks would not act are the record that arming needs; a restart keeps it."""
+    """A rule can be armed after probes of enough healthy runs whose hooks would not have acted.
+
+    The record of these probes survives a restart.
+    """
     controller = make_controller("act", arming=Arming(2))
     for number in (1, 2):
         app_id = f"healthy-{number}"
@@ -238,7 +253,7 @@ def test_record_of_healthy_probes_arms_the_rule(world, make_controller, show):
 
 
 def test_one_false_probe_prevents_arming(world, make_controller, show):
-    """A hook that would have acted on a run which then succeeded makes the record insufficient."""
+    """If a hook would have acted on a run that later succeeded, the rule cannot be armed."""
     controller = make_controller("act", arming=Arming(1))
     for app_id, outcome in (("healthy-1", "would_not_act"), ("healthy-2", "would_act")):
         show(controller, healthy_row(app_id))
@@ -254,7 +269,7 @@ def test_one_false_probe_prevents_arming(world, make_controller, show):
 
 
 def test_probes_are_few(world, make_controller, show):
-    """A run gets one probe a minute and at most three; a run without a hook gets one."""
+    """A run gets one probe a minute and at most three in total. A run without a hook gets one."""
     controller = make_controller("shadow")
     for minute in range(6):
         world.time_ms = NOW_MS + minute * MINUTE_MS
@@ -270,7 +285,7 @@ def test_probes_are_few(world, make_controller, show):
 
 
 def test_foreign_receipt_answers_no_probe(world, make_controller, show):
-    """A job can answer only for its own application."""
+    """A receipt is accepted as the answer to a probe only if it comes from the probed application."""
     controller = make_controller("shadow")
     show(controller, healthy_row("healthy-1"))
     controller.probe(world)
@@ -282,7 +297,10 @@ def test_foreign_receipt_answers_no_probe(world, make_controller, show):
 
 
 def test_receipts_spend_no_budget_and_open_no_fuse(world, make_controller, show):
-    """Jobs write receipts, so a forged one changes no budget, no fuse and no share of affected applications."""
+    """A forged receipt changes no budget, no fuse and no share of affected applications.
+
+    Jobs can write receipts, so receipts are not trusted.
+    """
     controller = make_controller("act", budget=Budget(1, 1, 1, 1, 1))
     for number in range(50):
         controller.read_receipt(
@@ -296,7 +314,10 @@ def test_receipts_spend_no_budget_and_open_no_fuse(world, make_controller, show)
 
 
 def test_generation_exceeds_all_earlier_ones(world, make_controller, show):
-    """The generation is the sequence number of the audit record, so it grows over restarts and clocks that go back."""
+    """Each generation is higher than all earlier ones, also after restarts and if the clock goes back.
+
+    The generation is the sequence number of the audit record.
+    """
     controller = make_controller("act")
     show(controller, live_row(), finding())
     controller.evaluate(world)
@@ -311,7 +332,7 @@ def test_generation_exceeds_all_earlier_ones(world, make_controller, show):
 
 
 def test_controller_of_a_lower_epoch_ends(world, make_controller, show):
-    """A controller that reads a record of a later controller ends instead of acting."""
+    """A controller that reads a record of a later controller exits instead of acting."""
     first = make_controller("act")
     second = make_controller("act")
     assert (first.audit.epoch, second.audit.epoch) == (1, 2)
@@ -324,7 +345,7 @@ def test_controller_of_a_lower_epoch_ends(world, make_controller, show):
 
 
 def test_aborted_step_leaves_no_trace(world, make_controller, show):
-    """If the transaction is aborted, neither fuse nor budget nor chain have changed, and the next try is complete."""
+    """If the transaction is aborted, fuse, budget and audit chain are unchanged, and the next attempt is complete."""
     controller = make_controller("act")
     show(controller, live_row(), finding())
     world.broken = True
@@ -338,7 +359,7 @@ def test_aborted_step_leaves_no_trace(world, make_controller, show):
 
 
 def test_invalid_file_puts_an_armed_rule_in_shadow_mode(world, make_controller, show, tmp_path):
-    """A typing error in sparkfuse.yaml, or deleting it, leaves no rule armed."""
+    """If sparkfuse.yaml is invalid or deleted, an armed rule is no longer armed."""
     import dataclasses
 
     controller = make_controller("act")
@@ -351,7 +372,10 @@ def test_invalid_file_puts_an_armed_rule_in_shadow_mode(world, make_controller, 
 
 
 def test_share_counts_acts_of_the_last_15_minutes(world, make_controller, show):
-    """Acts that are in flight or done count for 15 minutes, so a fault that spreads one by one is stopped."""
+    """The share of affected applications includes all acts of the last 15 minutes, sent or done.
+
+    Thus a fault that spreads from one application to the next is detected.
+    """
     controller = make_controller("act", big_picture=BigPicture(0.1, 3), budget=Budget(9, 99, 99, 99, 99))
     for minute in range(12):
         world.time_ms = NOW_MS + minute * MINUTE_MS
@@ -366,7 +390,10 @@ def test_share_counts_acts_of_the_last_15_minutes(world, make_controller, show):
 
 
 def test_share_is_computed_for_each_cluster(world, make_controller, show):
-    """A small cluster that dies is not hidden by many healthy applications of another cluster."""
+    """The share of affected applications is computed per cluster.
+
+    Healthy applications of another cluster cannot hide a small cluster that fails.
+    """
     controller = make_controller("act")
     dying = [m for n in range(4) for m in (live_row(f"app-{n}", cluster="small"), finding(f"app-{n}", cluster="small"))]
     healthy = [healthy_row(f"healthy-{n}") for n in range(200)]
@@ -379,7 +406,10 @@ def test_share_is_computed_for_each_cluster(world, make_controller, show):
 
 
 def test_ten_thousand_condemned_applications_cause_one_record(world, make_controller, show):
-    """If a whole fleet is condemned at once, there is one record, one gauge to page about, and no signal."""
+    """If a rule matches a whole fleet at once, the controller writes one record and sends no signal.
+
+    It also sets one gauge, on which an alert is defined.
+    """
     controller = make_controller("act")
     show(controller, *(live_row(f"app-{n}") for n in range(10_000)))
     show(controller, *(finding(f"app-{n}", job_key=f"job-{n}") for n in range(10_000)))
@@ -412,7 +442,10 @@ def approval_needed(make_controller):
 
 
 def test_act_waits_for_one_approval_and_uses_it_once(world, approval_needed, show):
-    """Without an approval the controller asks once; with it the signal carries it, and it is not used again."""
+    """Without an approval the controller requests one.
+
+    The signal contains the approval, which is not used a second time.
+    """
     controller = approval_needed
     show(controller, live_row(), finding())
     controller.evaluate(world)
@@ -442,7 +475,7 @@ def test_wrong_approval_is_not_used(world, approval_needed, show, fields):
 
 
 def _signal_of(world, controller):
-    """Return the signal that the controller would send, from its request."""
+    """Return the signal that the controller would send, as described in its request for approval."""
     from sparkfuse_contracts.generated.signal_pb2 import Signal
 
     request = next(record for record in world.records if record.step == "approval_requested")

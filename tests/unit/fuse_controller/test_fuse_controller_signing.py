@@ -67,7 +67,7 @@ def test_modified_envelope_is_rejected(private, ring, field):
 
 
 def test_signature_is_valid_for_its_topic_and_purpose_only(private, ring):
-    """A signature of a signal is invalid as a control, and a key is valid for its purpose only."""
+    """The signature of a signal is invalid for a control, and a key is valid for its purpose only."""
     signed = sign(Signal(signal_id="s"), "signals", ACT, private)
     as_switch = sign(Signal(signal_id="s"), "signals", SWITCH, private)
 
@@ -78,7 +78,7 @@ def test_signature_is_valid_for_its_topic_and_purpose_only(private, ring):
 
 
 def test_expired_or_revoked_key_is_rejected(private, folder):
-    """A key is valid to the end of its last day in UTC, and not after its revocation."""
+    """A key is valid until the end of its last day in UTC, but not after its revocation."""
     ring = read_key_ring(f"act:2026-11-21:{public_key_file(folder, ACT)}")
     signed = sign(Signal(signal_id="s"), "signals", ACT, private)
 
@@ -90,7 +90,7 @@ def test_expired_or_revoked_key_is_rejected(private, folder):
 
 
 def test_key_pairs_are_created_once_with_safe_modes(tmp_path):
-    """A second call returns the same keys; only the owner can read a private key."""
+    """The second call returns the same key pairs; only the owner of a private key's file can read it."""
     first, second = ensure_key_pairs(tmp_path / "keys"), ensure_key_pairs(tmp_path / "keys")
 
     assert first == second
@@ -126,14 +126,14 @@ def test_invalid_key_file_is_reported_with_its_name(tmp_path, content):
     ],
 )
 def test_invalid_entry_of_the_key_ring_is_reported(entry, message):
-    """An entry without purpose, with an invalid date or an unreadable key is an error with the right form."""
+    """An entry without purpose, with an invalid date or an unreadable key raises an error with the right form."""
     with pytest.raises(KeyUnusableError, match=message):
         read_key_ring(entry)
 
 
 @pytest.mark.parametrize("curve", [ec.SECP384R1(), ec.SECP256K1()], ids=["P-384", "secp256k1"])
 def test_key_over_another_curve_is_refused(tmp_path, curve):
-    """Only P-256 is accepted."""
+    """A key is rejected if its curve is not P-256."""
     path = tmp_path / "public.pem"
     public = ec.generate_private_key(curve).public_key()
     path.write_bytes(public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
@@ -143,7 +143,7 @@ def test_key_over_another_curve_is_refused(tmp_path, curve):
 
 
 def test_digest_differs_for_another_target():
-    """An approval of one target does not fit another run, stage, action or policy."""
+    """An approval of one target is not valid for another run, stage, action or policy."""
     target: dict[str, Any] = {
         "cluster": "c", "app_id": "a", "app_attempt": 0, "app_start_ms": 1, "rule": "r", "action": "cancel_stage",
         "stage_id": 0, "stage_attempt": 0, "policy_hash": "p",

@@ -29,7 +29,7 @@ EVENT = {
 
 
 class FakeFuse:
-    """A fake of the plugin's class Fuse, as py4j shows it."""
+    """A fake of the plugin's class Fuse, with the methods that Python code calls through py4j."""
 
     def __init__(self) -> None:
         self.calls: list[tuple] = []
@@ -66,7 +66,7 @@ def circuit_breaker(jvm: FakeFuse) -> CircuitBreaker:
 
 
 def test_closed_fuse_raises_nothing(circuit_breaker):
-    """A closed fuse raises nothing, and other exceptions pass the guard unchanged."""
+    """A closed fuse raises no exception, and the guard re-raises other exceptions unchanged."""
     circuit_breaker.check()
     with circuit_breaker.guard("write orders"):
         pass
@@ -77,7 +77,7 @@ def test_closed_fuse_raises_nothing(circuit_breaker):
 
 
 def test_open_fuse_raises_rule_evidence_and_override(circuit_breaker, jvm):
-    """`check` and the start of `guard` raise the last event of the plugin."""
+    """`check` and the start of `guard` raise an exception about the plugin's last event."""
     jvm.blow()
     with pytest.raises(FuseBlownError) as raised:
         circuit_breaker.check()
@@ -92,7 +92,7 @@ def test_open_fuse_raises_rule_evidence_and_override(circuit_breaker, jvm):
 
 
 def test_cancelled_action_becomes_fuse_blown(circuit_breaker):
-    """Spark's exception is converted by the reason in its text, and kept as the cause."""
+    """If Spark's exception contains the reason of an act, FuseBlown is raised with Spark's exception as its cause."""
     with pytest.raises(FuseBlownError) as raised, circuit_breaker.guard("write orders"):
         raise RuntimeError(f"SparkException: Job 1 cancelled because {REASON}\n\tat org.apache.spark...")
 
@@ -104,7 +104,10 @@ def test_cancelled_action_becomes_fuse_blown(circuit_breaker):
 
 
 def test_stopped_application_gets_reason_from_state(circuit_breaker, jvm):
-    """`sc.stop()` carries no reason, so the signals obeyed since the start of the block explain the failure."""
+    """If `sc.stop()` ends a block, the signals obeyed since the start of the block explain the failure.
+
+    The exception after `sc.stop()` contains no reason.
+    """
 
     def write() -> None:
         jvm.blow(action="stop_application")
@@ -129,7 +132,10 @@ def test_warning_does_not_explain_failure(circuit_breaker, jvm):
     "spark", [None, SimpleNamespace(), ConnectSession(), SimpleNamespace(sparkContext=SimpleNamespace(_jvm=None))]
 )
 def test_without_jvm_every_check_passes(spark):
-    """Under Spark Connect or without plugin or session the job continues; the guard still parses exceptions."""
+    """Without a JVM, plugin or session, as under Spark Connect, each check passes.
+
+    The guard still reads the reason from exceptions.
+    """
     circuit_breaker = CircuitBreaker(spark)
     circuit_breaker.check()
     circuit_breaker.hold()
@@ -152,7 +158,7 @@ def test_hold_and_reset_reach_the_plugin(circuit_breaker, jvm):
 
 
 def test_job_code_needs_only_the_standard_library():
-    """The module loads in an interpreter without site-packages, so it works with any pyspark and pyarrow."""
+    """The module for job code can be imported without site-packages, so it works with any pyspark and pyarrow."""
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT / 'cli')!r}); before = set(sys.modules); import sparkfuse; "
         "assert 'sparkfuse.hook' not in sys.modules; sparkfuse.CircuitBreaker; "

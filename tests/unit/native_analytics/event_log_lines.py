@@ -1,4 +1,4 @@
-"""Event logs as Spark writes them, with the numbers that a test wants."""
+"""Builds event logs in Spark's format with the numbers that a test chooses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DAY_MS = 86_400_000
 
 @dataclass(frozen=True)
 class Task:
-    """One task attempt: how long it ran, what it read, and how it ended; ``None`` for a reason means it never did."""
+    """One task attempt: its duration, its input and its result; a task whose reason is ``None`` did not end."""
 
     wall_ms: int
     read_bytes: int = 1_000_000
@@ -31,7 +31,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage attempt. ``status`` is succeeded, failed or running."""
+    """One stage attempt; ``status`` is succeeded, failed or running."""
 
     stage_id: int
     tasks: Sequence[Task]
@@ -47,7 +47,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Executor:
-    """One executor: when it joined, if it did, when it left and why; times after the application's start."""
+    """One executor: when it was added, when and why it was removed; times are in ms after the application's start."""
 
     executor_id: str
     left_ms: int | None = None
@@ -55,7 +55,7 @@ class Executor:
     joined_ms: int | None = 0
 
     def events(self, start_ms: int) -> Iterator[dict[str, Any]]:
-        """Its events."""
+        """Return the listener events of this executor."""
         where = {"Host": f"node-{self.executor_id}", "Total Cores": 4}
         if self.joined_ms is not None:
             yield {"Event": "SparkListenerExecutorAdded", "Timestamp": start_ms + self.joined_ms,
@@ -67,7 +67,7 @@ class Executor:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a job, on as many slots as there are tasks."""
+    """One run of a job, with as many task slots as a stage has tasks."""
 
     stages: Sequence[Stage]
     app_id: str = "app-1"
@@ -82,12 +82,12 @@ class Run:
     more: Sequence[str] = field(default=())
 
     def write(self, path: Path) -> Path:
-        """Write the log as one plain file."""
+        """Write the event log as one plain file."""
         path.write_text("".join(f"{line}\n" for line in self.lines()))
         return path
 
     def lines(self) -> Iterator[str]:
-        """Its events, one a line."""
+        """Return the listener events of the run, one JSON line each."""
         for event in self._events():
             yield json.dumps(event)
         yield from self.more
@@ -200,16 +200,16 @@ def _why(task: Task) -> dict[str, Any]:
 
 
 def even(wall_ms: int, tasks: int = 8, **more: Any) -> list[Task]:
-    """Tasks that are all alike."""
+    """Return tasks that all have the same duration and input."""
     return [Task(wall_ms, **more)] * tasks
 
 
 def nightly(day: int, wall_ms: int, **more: Any) -> Run:
-    """The run of one day, whose one stage takes ``wall_ms`` and as much CPU in each task."""
+    """Return the run of one day, whose only stage has tasks with ``wall_ms`` of duration and as much CPU time."""
     return Run([Stage(3, even(wall_ms))], app_id=f"app-{day}", start_ms=START_MS + day * DAY_MS, **more)
 
 
 def counted(day: int, wall_ms: int, rows: int | None) -> Run:
-    """The run of one day whose one stage reads nothing and makes so many rows."""
+    """Return the run of one day, whose only stage reads nothing and produces the given number of rows."""
     stage = Stage(3, even(wall_ms, read_bytes=0, read_records=0), output_rows=rows)
     return replace(nightly(day, wall_ms), stages=[stage])

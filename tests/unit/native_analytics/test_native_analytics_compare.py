@@ -1,4 +1,4 @@
-"""Comparing two runs: parts add up, a swap negates, a run equals itself, and each cause is named for what it is."""
+"""Comparison of two runs: the parts of a difference add up, and each cause has the right name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 
 @st.composite
 def attempts(draw) -> Attempt:
-    """Any attempt that the reader can make of a log: moments in order, no number negative."""
+    """Generate any attempt that can be read from a log: times are in order, and no number is negative."""
     moments = sorted(draw(st.lists(st.integers(0, 100_000), min_size=4, max_size=4)))
     numbers = st.integers(0, 10**9)
     rest = {
@@ -37,7 +37,7 @@ def attempts(draw) -> Attempt:
 
 @st.composite
 def runs(draw) -> Run:
-    """Any run: stages of few fingerprints, so that some match, tried once or twice, in its time or out of it."""
+    """Generate any run, with few fingerprints so that some stages match, and with up to two attempts of a stage."""
     stages = []
     counts: dict[str, int] = {}
     for stage_id in range(draw(st.integers(0, 5))):
@@ -75,7 +75,7 @@ def runs(draw) -> Run:
 @UNHURRIED
 @given(runs(), runs())
 def test_parts_add_up_for_any_two_runs(before, after) -> None:
-    """Parts of stages and time outside add up to the difference to the millisecond, and so do causes."""
+    """The parts of stages and the time outside stages add up exactly to the difference in ms, and so do the causes."""
     found = compare(before, after)
     parts = [part for pair in found.stages for part in pair.parts]
 
@@ -91,7 +91,7 @@ def test_parts_add_up_for_any_two_runs(before, after) -> None:
 @UNHURRIED
 @given(runs(), runs())
 def test_swap_negates_all_numbers(before, after) -> None:
-    """Comparing the second run with the first negates all numbers, and added becomes removed."""
+    """If the two runs are swapped, all numbers are negated, and added stages become removed stages."""
     one, other = compare(before, after), compare(after, before)
     swapped = {"added": "removed", "removed": "added"}
 
@@ -130,7 +130,7 @@ def test_shares_add_up_to_the_duration(run) -> None:
     st.dictionaries(st.sampled_from("abcd"), st.tuples(st.floats(0.1, 100), st.floats(0.1, 100)), min_size=1),
 )
 def test_contributions_are_symmetric_and_add_up(moves) -> None:
-    """Contributions add up to the difference and do not depend on the order of the factors."""
+    """The contributions of the factors add up to the difference and do not depend on the order of the factors."""
     before = {name: start for name, (start, _) in moves.items()}
     after = {name: end for name, (_, end) in moves.items()}
     found = contributions(lambda values: math.prod(values.values()), before, after)
@@ -141,14 +141,14 @@ def test_contributions_are_symmetric_and_add_up(moves) -> None:
 
 
 def test_joint_effect_is_split_equally() -> None:
-    """Twice the data on half the slots: 1 s becomes 4 s, and each factor gets half of the 3 s."""
+    """If the data doubles and the slots halve, 1 s becomes 4 s, and each factor contributes half of the 3 s."""
     found = contributions(lambda v: v["data"] / v["slots"], {"data": 2.0, "slots": 2.0}, {"data": 4.0, "slots": 1.0})
 
     assert found == {"data": 1.5, "slots": 1.5}
 
 
 def an_attempt(wall_ms=8 * SECOND, tasks=8, slots=4, active_ms=None, **more) -> Attempt:
-    """Eight even tasks of a second each on four slots: two seconds."""
+    """Return an attempt of eight tasks of one second each on four slots, so it takes two seconds."""
     active = active_ms if active_ms is not None else wall_ms // min(slots, tasks)
     known = {
         "run_ms": wall_ms, "median_wall_ms": wall_ms / tasks, "longest_ms": wall_ms // tasks, "median_bytes": 1000.0,
@@ -159,7 +159,7 @@ def an_attempt(wall_ms=8 * SECOND, tasks=8, slots=4, active_ms=None, **more) -> 
 
 
 def a_run(*tried: Attempt, cores=4, fingerprint="a", configuration=None, **more) -> Run:
-    """A run of one stage, a second before it and none behind it."""
+    """Return a run with one stage, one second before the stage and no time after it."""
     stage = Stage(fingerprint, 0, 7, "count at job.py", None, tried or (an_attempt(),))
     return Run("job", "app", 0, max(each.completed_ms for each in stage.attempts), (stage,), (Executor(cores, 0),),
                configuration=configuration or {}, **more)  # fmt: skip
@@ -199,7 +199,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_single_change_is_the_first_cause(case) -> None:
-    """If one thing changes, it is the first cause and has the whole difference."""
+    """If two runs differ in one factor only, this factor is the first cause and explains the whole difference."""
     after, cause, difference_ms = CASES[case]
     found = compare(a_run(), after)
 
@@ -208,7 +208,7 @@ def test_single_change_is_the_first_cause(case) -> None:
 
 
 def test_concurrent_stage_counts_as_overlap() -> None:
-    """A stage that now runs beside a longer one adds nothing to the critical path."""
+    """A new stage that runs beside a longer stage adds no time to the critical path."""
     alone = Stage("b", 0, 8, "", None, (Attempt(0, 3000, 3000, 4000, 4000),))
     beside = dataclasses.replace(alone, attempts=(Attempt(0, 1000, 1000, 2000, 2000),))
     before, after = a_run(), a_run()
@@ -221,7 +221,7 @@ def test_concurrent_stage_counts_as_overlap() -> None:
 
 
 def test_unknown_executors_are_not_a_capacity_change() -> None:
-    """Without executors in the log, slower tasks count as cost, never as capacity."""
+    """If the log has no executors, slower tasks are attributed to cost, and never to capacity."""
     found = compare(
         dataclasses.replace(a_run(), executors=()), dataclasses.replace(a_run(an_attempt(16 * SECOND)), executors=())
     )
@@ -230,7 +230,7 @@ def test_unknown_executors_are_not_a_capacity_change() -> None:
 
 
 def test_time_outside_stages_is_split_by_kind() -> None:
-    """Time before, between and after stages is separate, with and without executors."""
+    """The time outside stages is divided into before, between and after stages, with and without executors."""
     stages = tuple(
         Stage(name, 0, place, "", None, (Attempt(0, at, at, at + 1000, at + 1000),))
         for place, (name, at) in enumerate([("a", 1000), ("b", 6000)])
@@ -243,7 +243,7 @@ def test_time_outside_stages_is_split_by_kind() -> None:
 
 
 def test_secret_properties_are_never_compared() -> None:
-    """Properties with names of secrets are excluded, even if a prefix of the allow-list matches."""
+    """Properties with the name of a secret are excluded, even if they match a prefix of the allow-list."""
     found = changed({}, {"spark.shuffle.io.token": "x", "spark.shuffle.compress": "false"})
 
     assert [each.key for each in found] == ["spark.shuffle.compress"]
@@ -260,10 +260,10 @@ def test_secret_properties_are_never_compared() -> None:
     ],
 )
 def test_bears_on_classifies_properties(key, expected) -> None:
-    """A property affects the number of tasks, slots, the plan, or else the cost of the work."""
+    """Each property is classified by its effect: number of tasks, slots, plan, or otherwise the cost of the work."""
     assert bears_on(key) == expected
 
 
 def test_unexplained_task_count_counts_as_plan() -> None:
-    """A different number of tasks without a change of data or configuration counts as plan."""
+    """A different number of tasks with the same data and configuration is attributed to the plan."""
     assert cause_of("partitions", (), volume_moved=False) == "plan"

@@ -1,4 +1,4 @@
-"""What a comparison takes from a log: times in order, the work of succeeded tasks, no secret, what is missing."""
+"""Reading a run for a comparison from a log: ordered times, work of succeeded tasks, no secrets, and known limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def read(tmp_path: Path):
 
 
 def test_failed_tasks_count_as_failures_and_not_as_work(read) -> None:
-    """Eight tasks read a megabyte each, four of them twice because they failed first: the work is eight megabytes."""
+    """The work of a stage is eight megabytes if eight tasks read a megabyte each.
+
+    The bytes of four failed attempts are not added to the work.
+    """
     failed = [Task(1_000, reason="ExceptionFailure")] * 4
     (stage,) = read(Run([Stage(0, [*failed, *even(1_000)])])).stages
 
@@ -34,7 +37,7 @@ def test_failed_tasks_count_as_failures_and_not_as_work(read) -> None:
 
 
 def test_log_without_end_counts_until_last_event(read) -> None:
-    """A running stage lasts until the last event of the log, and a limit states that."""
+    """In a log without an end, a running stage lasts until the last event, and the run states this limit."""
     run = read(Run([Stage(0, even(2_000)), Stage(1, [Task(500)], 2_000, status="running")], ended=False))
 
     assert run.ended_ms == START_MS + 1_000 + 2_500
@@ -43,7 +46,7 @@ def test_log_without_end_counts_until_last_event(read) -> None:
 
 
 def test_attempts_are_combined_into_one_stage(read) -> None:
-    """The attempt with most tasks is the main one; both count for the stage's duration."""
+    """The attempt with most tasks represents the stage; the duration of the stage includes all attempts."""
     tries = [Stage(0, [], status="failed"), Stage(0, even(1_000), 500, attempt=1)]
     (stage,) = read(Run(tries)).stages
 
@@ -51,14 +54,17 @@ def test_attempts_are_combined_into_one_stage(read) -> None:
 
 
 def test_stages_of_one_fingerprint_are_numbered(read) -> None:
-    """Stages of a loop have the same fingerprint; the k-th is compared with the k-th."""
+    """Stages of a loop have the same fingerprint, so they are compared by their order.
+
+    The k-th stage of one run is compared with the k-th stage of the other.
+    """
     run = read(Run([Stage(4, even(100), 900), Stage(2, even(100), 100), Stage(3, even(100), 500)]))
 
     assert [(each.stage_id, each.occurrence) for each in run.stages] == [(2, 0), (3, 1), (4, 2)]
 
 
 def test_only_allowed_properties_are_kept(read) -> None:
-    """Secrets and properties that name the job are not compared."""
+    """A run contains neither secrets nor properties that name the job, so these are not compared."""
     properties = {"spark.password": "x", "spark.shuffle.compress": "false", "spark.executor.extraJavaOptions": "-Dp=x"}
     event = json.dumps({"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": properties})
 

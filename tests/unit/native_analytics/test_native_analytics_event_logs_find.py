@@ -27,7 +27,10 @@ def error_of(path):
 
 
 def test_folder_with_logs_of_every_layout(tmp_path):
-    """A file, a rolling folder, a Spark 1.x folder and a Databricks delivery are one log each."""
+    """Each log in a folder is found once, whatever its layout.
+
+    The layouts are a file, a rolling folder, a Spark 1.x folder and a Databricks delivery.
+    """
     fill(tmp_path, "app-1", "app-2.lz4.inprogress", "_SUCCESS", ".hidden")
     fill(tmp_path, "eventlog_v2_app-3/events_1_app-3", "eventlog_v2_app-3/events_2_app-3")
     fill(tmp_path, "old-1422/EVENT_LOG_1", "old-1422/SPARK_VERSION_1.2.0")
@@ -43,7 +46,7 @@ def test_folder_with_logs_of_every_layout(tmp_path):
 
 
 def test_path_of_a_rolling_folder_is_one_log(tmp_path):
-    """The size is the sum of its files, and missing files are listed."""
+    """A rolling folder is one log whose size is the sum of its files, and its missing files are listed."""
     log = fill(tmp_path / "eventlog_v2_a", "events_1_a", "events_3_a", "appstatus_a")
     (found,) = find_logs(str(log)).logs
 
@@ -65,7 +68,7 @@ def test_unreadable_path_raises_one_sentence(tmp_path):
 
 
 def test_folder_with_a_link_to_its_parent_is_searched_once(tmp_path):
-    """A link to a folder above does not list logs twice."""
+    """If a folder contains a link to its parent, each log is still listed once."""
     fill(tmp_path, "app-1", "below/app-2")
     (tmp_path / "below" / "loop").symlink_to(tmp_path)
 
@@ -83,7 +86,10 @@ def test_empty_child_is_skipped_with_a_sentence(tmp_path):
 
 
 def test_pipe_is_read_as_a_stream(tmp_path):
-    """`sparkfuse analyze <(zcat log.gz)` works, although a pipe has no size and can be read only once."""
+    """A pipe, as in `sparkfuse analyze <(zcat log.gz)`, is read as one log.
+
+    A pipe has no size and can be read only once.
+    """
     os.mkfifo(tmp_path / "pipe")
     (log,) = find_logs(str(tmp_path / "pipe")).logs
 
@@ -101,7 +107,7 @@ def store():
 
 
 def test_url_is_searched_like_a_folder(store):
-    """The same layouts are found, and each file has a reader that opens it at the first read."""
+    """A URL is searched for the same layouts as a folder; each file is opened at the first read."""
     store.pipe(
         {"/logs/app-1.zstd": b"one", "/logs/eventlog_v2_b/events_2_b": b"two", "/logs/eventlog_v2_b/events_1_b": b"1"}
     )
@@ -116,7 +122,7 @@ def test_url_is_searched_like_a_folder(store):
 
 
 def test_url_of_a_missing_file_raises_one_sentence(store):
-    """The error is the same as that of a local path."""
+    """The error for the URL of a missing file is the same as the error for a missing local path."""
     assert error_of("memory://nowhere/app") == "memory://nowhere/app: there is no such file or folder"
 
 

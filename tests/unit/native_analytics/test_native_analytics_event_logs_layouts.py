@@ -50,7 +50,7 @@ def test_list_of_missing_files_is_bounded():
 
 
 def test_spark_1_log_is_its_event_file():
-    """Marker files with version, codec and end are not part of the log."""
+    """The files that mark version, codec and end of a Spark 1 log are not part of the log."""
     names = ["APPLICATION_COMPLETE", "COMPRESSION_CODEC_org.apache.spark.io.LZFCompressionCodec", "EVENT_LOG_1",
              "SPARK_VERSION_1.2.0"]  # fmt: skip
 
@@ -82,5 +82,5 @@ def test_marker_and_checksum_files_are_no_logs(name, expected):
 
 
 def test_finished_log_hides_its_copy_in_progress():
-    """An object store may list both names for a while."""
+    """If an object store lists a finished log and its name in progress, only the finished log is returned."""
     assert without_duplicates(["a", "a.inprogress", "b.inprogress"]) == ["a", "b.inprogress"]

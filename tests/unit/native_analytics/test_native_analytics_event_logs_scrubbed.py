@@ -14,7 +14,7 @@ LOGS = Path(__file__).parents[2] / "logs" / "real"
 
 
 def test_texts_of_users_are_scrubbed() -> None:
-    """Repeated texts are masked too; other columns and nulls do not change."""
+    """Secrets in texts of users are masked, also in repeated texts. Other columns and NULL values stay unchanged."""
     table = pa.table({
         "job_id": [1, 2, 3],
         "description": ["SELECT 'hunter2'", None, "SELECT 'hunter2'"],
@@ -31,7 +31,10 @@ def test_texts_of_users_are_scrubbed() -> None:
 
 
 def test_tables_without_rows_or_texts_do_not_change() -> None:
-    """Empty tables of the kernel have no chunk."""
+    """Tables without rows or without texts are not changed.
+
+    An empty table of the kernel has no chunk.
+    """
     empty = pa.table({"name": pa.chunked_array([], pa.string())})
     plain = pa.table({"executor_id": ["1"]})
 
@@ -40,7 +43,10 @@ def test_tables_without_rows_or_texts_do_not_change() -> None:
 
 
 def test_scrubbed_columns_exist_in_the_kernel() -> None:
-    """A renamed column would no longer be scrubbed."""
+    """Each column in the list of scrubbed columns exists in the kernel.
+
+    Otherwise a renamed column would no longer be scrubbed.
+    """
     [log] = find_logs(str(LOGS / "failures-35")).logs
     read = read_log(log)
 

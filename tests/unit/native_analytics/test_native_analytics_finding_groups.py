@@ -8,7 +8,7 @@ from sparkfuse_rules.compiled import CompiledRule
 
 
 def finding(rule: str, severity: str = "warning", inhibits: tuple[str, ...] = (), **row: object) -> Finding:
-    """A finding of a stage where ``row`` has one, of a job, or of the application."""
+    """Return a finding about a stage, a job or the application, depending on the columns of ``row``."""
     view = "job_live" if "job_id" in row else "stage_live" if "stage_id" in row else "app_live"
     return Finding(CompiledRule(rule, view, "", "", "", "", (), (), inhibits), severity, row, {}, 1.0)
 
@@ -77,12 +77,12 @@ def names(findings: list[Finding], jobs: dict[int, list[int]] | None = None) -> 
     ],
 )
 def test_causes_come_first_and_matches_are_grouped(findings, expected):
-    """Causes keep the order of the findings, the worst first."""
+    """Groups are ordered as their causes among the findings, the most severe first."""
     assert names(findings) == expected
 
 
 def test_failed_job_explains_only_its_own_stages():
-    """Failures in stages of another job are not its symptoms."""
+    """The symptoms of a failed job include failures in its own stages, but not in stages of another job."""
     failed = finding("failed", inhibits=("tasks",), job_id=7)
     findings = [failed, finding("tasks", stage_id=1), finding("tasks", stage_id=2)]
 
@@ -94,7 +94,7 @@ def test_failed_job_explains_only_its_own_stages():
 
 
 def test_equal_causes_are_one_group():
-    """Forty lost executors and their symptoms become one group with each symptom once."""
+    """Forty lost executors and their symptoms become one group that lists each symptom once."""
     lost = [finding("lost", "critical", ("fetch",)) for _ in range(40)]
     found = group_findings(
         [*lost, finding("fetch", stage_id=3), finding("fetch", stage_id=3), finding("fetch", stage_id=4)], {}

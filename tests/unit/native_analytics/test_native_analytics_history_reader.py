@@ -1,4 +1,4 @@
-"""Histories are returned only after their training samples are in the baselines."""
+"""A history is returned only after its training samples were added to the baselines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.waiting import wait_for
 
 
 class InstantWorkers:
-    """Workers whose results are ready at once; the sample of a log is its name."""
+    """Workers that return each result at once; the training sample of a log is the log's name."""
 
     def __init__(self) -> None:
         self.waiting: list[str] = []
@@ -39,7 +39,7 @@ class InstantWorkers:
 
 
 def test_rows_wait_until_baselines_are_updated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the broker rejects baselines, no history is returned; afterwards each is returned once."""
+    """While the broker rejects baselines, no history is returned; afterwards each history is returned once."""
     monkeypatch.setattr("sparkfuse_native_analytics.history.reader.RETRY_SECONDS", 0.01)
     broker_answers, calls = threading.Event(), []
 
@@ -67,7 +67,7 @@ def test_rows_wait_until_baselines_are_updated(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_failed_update_does_not_block_rows(caplog: pytest.LogCaptureFixture) -> None:
-    """If an update fails for good, the reason is logged and the rows are returned without it."""
+    """If an update of the baselines fails permanently, the reason is logged, and the rows are returned anyway."""
 
     def update(samples: Sequence[bytes]) -> int:
         if samples[0] == b"bad":

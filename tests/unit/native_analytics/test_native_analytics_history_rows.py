@@ -1,4 +1,4 @@
-"""What a backfill writes about queries: their rows, their outcome and the stage names of baselines."""
+"""Rows that a backfill writes about queries, with their outcome, and the stage names of baselines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read(path: str) -> Application:
 
 @pytest.mark.parametrize("path", ["queries/spark35.zstd", "queries/reports-spark33.zstd"])
 def test_each_query_of_a_log_is_a_row_of_history(path: str) -> None:
-    """The rows have the values of the analysis, and sums over the stages of their query."""
+    """Each query of a log has a history row with the values of the analysis, and with sums over the query's stages."""
     application = read(path)
     rows = [row.query for row in history_rows(application, "test", "team") if row.WhichOneof("row") == "query"]
     expected = queries(application)
@@ -36,7 +36,10 @@ def test_each_query_of_a_log_is_a_row_of_history(path: str) -> None:
 
 
 def test_failed_query_of_spark_3_3_has_failed() -> None:
-    """The end of a query of Spark 3.3 has no error message, so the failure of its job counts."""
+    """If the job of a query failed, the query failed too.
+
+    In Spark 3.3 the end of a query has no error message.
+    """
     found = queries(read("queries/reports-spark33.zstd"))
     failed = [query for query in found if query["status"] != "succeeded"]
     python, condition = failed  # Python functions of Spark 3.3 fail in Python 3.11
@@ -68,12 +71,12 @@ JOBS = (
     ids=["own reason", "failed job", "no failed job", "reported success", "no end", "no start"],
 )
 def test_outcome_of_a_query(execution: dict[str, Any], jobs: tuple[dict[str, Any], ...], expected: Any) -> None:
-    """A reported outcome counts; without one, a query failed if one of its jobs did."""
+    """A query has the outcome that Spark reported. If none was reported, it failed if one of its jobs failed."""
     assert outcome_of(execution, jobs) == expected
 
 
 def test_baselines_of_logs_have_display_names() -> None:
-    """A stage has the name that the analysis shows, without the number of its query, as in live baselines."""
+    """A baseline names its stage as the analysis does, but without the number of the query, as live baselines do."""
     application = read("runs/healthy-1.zstd")
     names = {each.stage_name for each in baseline_messages(application, "test", "team")}
     shown = {name.name.partition(": ")[2] or name.name for name in application.names.stages.values()}

@@ -38,7 +38,7 @@ LENGTHS = {FieldDescriptor.TYPE_INT32: 31, FieldDescriptor.TYPE_INT64: 63}
 
 
 def expected(message: Message) -> dict[str, Any]:
-    """Return the row of a message, read field by field from the generated class."""
+    """Return the row of a message, read field by field from the generated Python class."""
     row: dict[str, Any] = {}
     for field in message.DESCRIPTOR.fields:
         oneof = field.containing_oneof
@@ -64,7 +64,7 @@ def value(message: Message | None, field: FieldDescriptor) -> Any:
 
 
 def rows(folder: str, records: list[bytes]) -> list[dict[str, Any]]:
-    """Decode records with the kernel and return the rows."""
+    """Return the rows that the kernel decodes from the records."""
     table = pa.table(DECODERS[folder].decode(records).batches)
     table.validate(full=True)
     return table.to_pylist()

@@ -37,7 +37,7 @@ def read(tmp_path: Path):
 
 @pytest.fixture
 def learned(read):
-    """The training samples of some runs."""
+    """Return the training samples of some runs."""
 
     def history(*runs: Run) -> EarlierRuns:
         return EarlierRuns([read(run, f"run-{place}") for place, run in enumerate(runs)])
@@ -50,7 +50,10 @@ def found(application, history=None) -> list[tuple[str, str]]:
 
 
 def test_stage_rows_match_the_live_view(read):
-    """The kernel's table gives the same columns as StageRows.java at the end of a stage; running columns are NULL."""
+    """The offline row of a stage has the same columns as the live row at the end of the stage.
+
+    The columns of running stages are NULL.
+    """
     tasks = [Task(1_000), Task(2_000), Task(3_000), Task(30_000, 90_000_000, disk_spilled_bytes=7), Task(9, reason="x")]
     application = read(Run([Stage(3, tasks, num_tasks=4)]))
     (row,) = application.stage_rows.to_pylist()
@@ -106,7 +109,7 @@ def test_application_row_has_sums_of_stages(read):
 
 @pytest.mark.parametrize("case", BETWEEN_JOBS, ids=lambda case: case["name"])
 def test_between_jobs_ms_counts_time_without_a_job(case):
-    """The time without a job is counted from the end of the first job; ApplicationJobsTest runs the same cases."""
+    """The time without a job is measured from the end of the first job. ApplicationJobsTest runs the same cases."""
     times = [[None if each == "-" else int(each) for each in job.split()] for job in case["jobs"]]
     submitted, completed = zip(*times, strict=True) if times else ((), ())
     table = pa.table({
@@ -117,7 +120,7 @@ def test_between_jobs_ms_counts_time_without_a_job(case):
 
 
 def test_identity_equals_the_live_identity(read):
-    """The job key comes from the allow-listed properties; no other property is kept."""
+    """The job key is computed from the allow-listed properties, and no other property is stored."""
     application = read(nightly(0, 1_000))
 
     assert (application.job_key, application.run_key) == ("nightly_orders", f"app-0/0@{START_MS}")
@@ -125,7 +128,7 @@ def test_identity_equals_the_live_identity(read):
 
 
 def test_fingerprint_does_not_depend_on_stage_id(read):
-    """Fingerprints follow the stage graph and not the ids."""
+    """Fingerprints depend on the graph of stages and not on stage ids."""
     chain = [Stage(0, even(10)), Stage(1, even(10), name="count at b.py:1", parents=[0])]
     moved = [Stage(4, even(10)), Stage(9, even(10), name="count at b.py:1", parents=[4])]
 
@@ -133,7 +136,7 @@ def test_fingerprint_does_not_depend_on_stage_id(read):
 
 
 def test_recomputed_parent_keeps_fingerprint_of_reader(read):
-    """A skipped parent that runs later for a retry does not change the fingerprint of its reader."""
+    """If a skipped parent stage runs later for a retry, the fingerprint of the stage that reads it does not change."""
     reader = Stage(5, even(10), name="count at b.py:1", parents=[3])
     usual = read(Run([reader]), "usual")
     retried = read(Run([reader, Stage(3, even(10), after_ms=5), Stage(5, even(10), after_ms=20, attempt=1)]), "retried")
@@ -166,7 +169,7 @@ def test_stage_without_end_runs_until_last_event(read):
     ],
 )
 def test_stage_completeness_counts_task_ends(read, stage, expected):
-    """A successful stage has one successful end per task; fewer ends reduce its completeness."""
+    """A successful stage has one successful end per task; missing ends reduce its completeness."""
     assert read(Run([stage])).stage_completeness == (expected,)
 
 
@@ -179,7 +182,7 @@ def test_malformed_line_reduces_completeness(read):
 
 
 def test_skew_and_spill_findings_have_evidence(read):
-    """The rules of the catalog match offline as they do live."""
+    """The rules of the catalog match the offline rows as they match the live rows."""
     skewed = [*even(1_000, 15), Task(31_000, 90_000_000)]
     spilled = even(20_000, 4, disk_spilled_bytes=200_000_000)
     made = analyze(read(Run([Stage(0, skewed), Stage(1, spilled, after_ms=31_000)])), RULES)
@@ -196,7 +199,7 @@ HEALTHY = [nightly(day, wall_ms) for day, wall_ms in enumerate([60_000, 62_000, 
 
 
 def test_slow_run_is_found_only_with_history(read, learned):
-    """A run that takes three times as long as earlier ones is a finding; without earlier runs it is not."""
+    """A run that takes three times as long as earlier runs is a finding, but not if there are no earlier runs."""
     slow = nightly(9, 180_000)
 
     assert found(read(slow), learned(*HEALTHY)) == [("stage_slow", "warning"), ("application_slow", "warning")]
@@ -218,7 +221,7 @@ COUNTED_MS = (60_000, 62_000, 58_000, 61_000, 59_000)
 
 
 def test_operator_rows_measure_work_of_silent_sources(read, learned):
-    """Without bytes read, operator rows measure the work, and the finding names this measure."""
+    """If a source reports no bytes, operator rows measure the work, and the finding names this measure."""
     known = learned(*(counted(day, wall_ms, 10**9) for day, wall_ms in enumerate(COUNTED_MS)))
     grown, slow = read(counted(9, 180_000, 3 * 10**9)), read(counted(9, 180_000, 10**9))
 
@@ -235,7 +238,7 @@ def test_history_rows_contain_operator_rows(read):
 
 
 def test_unknown_work_raises_the_threshold(read, learned):
-    """If the work is unknown, twice as slow is normal and seven times as slow is a finding."""
+    """If the work is unknown, twice the usual duration is no finding, and seven times the usual duration is one."""
     known = learned(*(counted(day, wall_ms, None) for day, wall_ms in enumerate(COUNTED_MS)))
     findings = analyze(read(counted(9, 420_000, None)), RULES, known)["findings"]
 
@@ -245,7 +248,7 @@ def test_unknown_work_raises_the_threshold(read, learned):
 
 
 def test_baseline_uses_runs_that_ended_before_the_start(read, learned):
-    """Neither the run itself nor later runs count, even if their logs are in the history folder."""
+    """The baseline uses neither the run itself nor later runs, even if their logs are in the history folder."""
     slow = nightly(3, 180_000)
     known = learned(*HEALTHY[:3], slow, *HEALTHY[4:])
 
@@ -254,7 +257,7 @@ def test_baseline_uses_runs_that_ended_before_the_start(read, learned):
 
 
 def test_history_order_and_duplicates_do_not_matter(read, learned):
-    """Samples are ordered by the end of their run, and each run counts once."""
+    """Training samples are ordered by the end of their run, and each run is used once."""
     slow = read(nightly(9, 180_000))
     once, mixed = learned(*HEALTHY), learned(*HEALTHY[::-1], *HEALTHY)
 
@@ -276,7 +279,10 @@ def test_failed_run_has_no_training_samples(read, run):
 
 
 def test_retried_stage_has_no_training_sample(read):
-    """A later attempt runs only a part of the tasks; the application still has a sample."""
+    """A retried stage gives no training sample, because a later attempt runs only some of the tasks.
+
+    The application still gives a sample.
+    """
     first = Stage(3, even(1_000), status="failed")
     samples = training_samples(read(Run([first, Stage(3, even(500, 2), attempt=1), Stage(4, even(900))])))
 
@@ -284,7 +290,7 @@ def test_retried_stage_has_no_training_sample(read):
 
 
 def test_incomplete_evidence_caps_severity(read, learned):
-    """A run twenty times slower is critical; with malformed lines it is a warning."""
+    """A run that is twenty times slower is critical, but only a warning if its log has malformed lines."""
     known = learned(*HEALTHY)
     torn = nightly(9, 1_300_000, more=["]"])
 
@@ -295,7 +301,7 @@ def test_incomplete_evidence_caps_severity(read, learned):
 
 
 def test_undecidable_rules_have_a_reason(read):
-    """Rules that need a running job are listed with the columns that are missing."""
+    """Rules that need a running job are listed with the columns that event logs lack."""
     undecided = {each["rule"]: each["reason"] for each in analyze(read(nightly(0, 1_000)), RULES)["not_decidable"]}
 
     assert undecided["task_stuck"] == "needs columns that exist only while a job runs: stalled_ms, activity"
@@ -322,7 +328,7 @@ def test_analysis_matches_its_schema(read, run):
 
 @pytest.mark.parametrize("number", ["-9223372036854775808", "9223372036854775807", "-1", "0", "1e300", '"x"', "null"])
 def test_absurd_numbers_do_not_stop_the_analysis(tmp_path, number):
-    """Any value in place of a number is tolerated by the analysis and the history rows."""
+    """Analysis and history rows are computed without an error for any value in place of a number."""
     lines = Run([Stage(0, even(10, 4)), Stage(1, even(20, 3), parents=[0])]).lines()
     absurd = [re.sub(r'(?<!ID)": \d+', f'": {number}', line) for line in lines]
     (tmp_path / "log").write_text("\n".join(absurd))
@@ -337,7 +343,7 @@ def test_absurd_numbers_do_not_stop_the_analysis(tmp_path, number):
 
 
 def test_logs_are_read_in_order_with_errors(tmp_path):
-    """A file that is not an event log becomes an error in its place."""
+    """Several logs give results in their order; a file that is not an event log gives an error in its place."""
     for day in range(9):
         nightly(day, 1_000).write(tmp_path / f"log-{day}")
     (tmp_path / "log-4").write_text("not an event\n")
@@ -349,7 +355,7 @@ def test_logs_are_read_in_order_with_errors(tmp_path):
 
 
 def test_batch_gives_the_same_analyses_as_one_by_one(read, monkeypatch):
-    """Applications evaluated in one statement do not influence each other."""
+    """A batch of applications, evaluated in one statement, gives the same analyses as each application alone."""
     monkeypatch.setattr(analysis, "MAX_BATCH", 3)
     skewed = Run([Stage(0, [*even(1_000, 15), Task(31_000, 90_000_000)])])
     runs = [nightly(0, 1_000), skewed, Run([]), skewed, nightly(1, 1_000), Run([]), skewed]
@@ -361,7 +367,7 @@ def test_batch_gives_the_same_analyses_as_one_by_one(read, monkeypatch):
 
 
 def test_tasks_of_requested_stages_are_read(read):
-    """A second pass returns the task rows of the requested stage attempts only."""
+    """A second pass over the log returns the task rows of the requested stage attempts only."""
     application = read(Run([Stage(0, even(10, 4)), Stage(1, even(20, 3))]))
 
     assert read_tasks(application, [(1, 0)])["stage_id"].to_pylist() == [1, 1, 1]

@@ -1,4 +1,4 @@
-"""What went wrong in an application offline: failed tasks, jobs and lost executors, and what is whose symptom."""
+"""Offline failures of an application: failed tasks, failed jobs, lost executors, and which finding is a symptom."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ def findings_of(made: Analysis) -> list[tuple]:
 
 
 def test_failed_attempts_are_grouped_by_class(read):
-    """Counts cover the whole stage attempt; text and task are those of the last failure."""
+    """Failed attempts of one class are counted over the stage attempt; text and task are those of the last failure."""
     tasks = [failing(DISK_FULL, 0, "2"), failing(DISK_FULL, 0, "3"), failing(VALUE_ERROR, 5), *even(1_000, 3)]
     application = read(Run([Stage(4, tasks, num_tasks=6, status="failed")]))
     disk, python = failure_rows(application)
@@ -98,7 +98,7 @@ def test_released_executors_are_not_lost(read):
 
 
 def test_failed_launches_do_not_count_as_executors(read):
-    """Executors that failed to launch must not reduce the share of lost ones."""
+    """Executors that failed to launch are not counted, because they would reduce the share of lost executors."""
     were = [Executor(str(number), 5_000 + number, KILLED) for number in range(2)]
     never = [Executor(str(number), 6_000 + number, KILLED, joined_ms=None) for number in range(2, 8)]
     application = read(Run([Stage(0, even(30_000, 4))], executors=[*were, *never]))
@@ -159,7 +159,7 @@ def test_failed_job_has_first_cause_and_symptoms(read):
 
 
 def test_cancelled_job_is_not_a_failure(read):
-    """A job that a user cancelled is not a failure."""
+    """A job that a user cancelled is not reported as a failure."""
     made = analyze(read(Run([Stage(4, even(10))], failed=True, failure="Job 0 cancelled by the user")), RULES)
 
     assert made["findings"] == []
@@ -170,7 +170,7 @@ TOO_LONG = "org.apache.spark.SparkException: Could not execute broadcast in 300 
 
 
 def query(execution: int, failure: str, root: int | None = None) -> list[str]:
-    """The start and end of a SQL execution as Spark writes them behind the rest."""
+    """Return the start and end events of a SQL execution, as Spark appends them to the other events."""
     of_sql = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution"
     began = {"Event": f"{of_sql}Start", "executionId": execution, "description": "save orders", "time": START_MS}
     began |= {} if root is None else {"rootExecutionId": root}
@@ -196,7 +196,7 @@ def test_query_failure_without_failed_job_is_found(read, cancelled):
 
 
 def test_query_of_a_failed_job_is_not_reported_again(read):
-    """A failed job, its query and the outer query become one finding."""
+    """A failed job, its query and the root query become one finding."""
     around = [*query(5, VALUE_ERROR, root=5), *query(6, VALUE_ERROR, root=5)]
     rows = job_rows(read(Run([Stage(4, even(10))], query=6, failed=True, failure=VALUE_ERROR, more=around)))
 
@@ -205,12 +205,18 @@ def test_query_of_a_failed_job_is_not_reported_again(read):
 
 @pytest.mark.parametrize("failure", ["", "Job 0 cancelled by the user"])
 def test_successful_or_cancelled_query_has_no_row(read, failure):
-    """A successful query has an empty failure reason in Spark's log."""
+    """A successful or cancelled query gets no failure row.
+
+    In Spark's log, a successful query has an empty failure reason.
+    """
     assert job_rows(read(Run([Stage(4, even(10))], query=5, more=query(5, failure)))) == []
 
 
 def test_query_that_fails_before_its_first_job_has_no_row(read):
-    """Programs probe for tables that may not exist, and continue."""
+    """A query that fails before its first job gets no row.
+
+    Programs query tables that may not exist, and continue.
+    """
     assert job_rows(read(Run([Stage(4, even(10))], query=4, more=query(5, TOO_LONG)))) == []
 
 
@@ -223,7 +229,7 @@ def test_job_without_description_is_named_by_its_last_stage(read):
 
 
 def test_executor_lost_with_the_application_is_a_loss(read):
-    """In the last second clocks may differ; an executor that was killed then is still a loss."""
+    """An executor that was killed in the last second of the application is a loss, although clocks may differ."""
     last = [Executor("7", 30_900, KILLED), Executor("8", 30_900, "Command exited with code 143")]
     application = read(Run([Stage(0, even(30_000, 4))], executors=last))  # it ends at 31,500
 
@@ -240,7 +246,10 @@ def test_straggler_names_its_host(read):
 
 
 def test_exploding_join_is_found_by_operator_rows(read):
-    """Rows that a join produces and a filter drops are not in the bytes written, but in the operator rows."""
+    """A join that produces too many rows is found by its operator rows.
+
+    If a filter drops the rows, the bytes written do not show them.
+    """
     stages = [Stage(4, even(5_000, 8), output_rows=20_000_000)]
 
     assert [each["rule"] for each in analyze(read(Run(stages)), RULES)["findings"]] == ["output_explosion"]
@@ -254,7 +263,7 @@ def test_runs_python_follows_scope_names(read):
 
 
 def test_application_with_open_tasks_is_incomplete(read):
-    """If tasks have no end, totals are too low, and a rule reports that."""
+    """If tasks have no end event, a rule reports that the totals of the application are too low."""
     tasks = [*even(1_000, 30), *[Task(1, reason=None)] * 12]
     made = analyze(read(Run([Stage(4, tasks, num_tasks=42, status="running")])), RULES)
 
@@ -271,7 +280,7 @@ def test_application_with_open_tasks_is_incomplete(read):
     ],
 )
 def test_old_log_without_end_is_incomplete(read, ended, later_ms, expected):
-    """A log without an end is reported once it has not changed for an hour."""
+    """A log without an end is reported as incomplete after an hour without a change."""
     application = read(Run([Stage(4, even(1_000, 30), status="succeeded" if ended else "running")], ended=ended))
     judged = application_of(application.read, now_ms=application.until_ms + later_ms)
 
@@ -279,7 +288,7 @@ def test_old_log_without_end_is_incomplete(read, ended, later_ms, expected):
 
 
 def test_log_with_gaps_is_reported_as_lossy(read):
-    """A rule reports that events are missing."""
+    """If events of a log are missing, a rule reports the log as incomplete."""
     made = analyze(read(Run([Stage(4, even(1_000, 30))], more=["{broken"] * 3)), RULES)
 
     assert [each["rule"] for each in made["findings"]] == ["collector_lossy"]
@@ -300,7 +309,7 @@ def test_job_override_applies_offline(read, tmp_path):
 
 @pytest.mark.parametrize("number", ["-9223372036854775808", "9223372036854775807", "null", '"x"'])
 def test_absurd_times_do_not_stop_the_analysis(tmp_path, number):
-    """Times in the wrong order or far outside the valid range are tolerated."""
+    """The analysis accepts times in the wrong order or far outside the valid range."""
     run = Run([Stage(0, [failing(DISK_FULL)] * 4, status="failed")], failed=True, executors=[Executor("1", 5, KILLED)])
     lines = [line.replace(f'"Timestamp": {START_MS}', f'"Timestamp": {number}') for line in run.lines()]
     lines = [line.replace('"Completion Time": ', f'"Completion Time": {number}, "x": ') for line in lines]

@@ -15,7 +15,7 @@ from tests.stage_cases import CASES, FAILURE_COLUMNS, Case, compared, event_log,
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_offline_stage_row_has_the_shared_columns(case: Case, tmp_path: Path) -> None:
-    """Each column of the row, without those of baselines and names, has the value of the case."""
+    """Each column of the offline row, except those of baselines and names, has the value of the shared case."""
     (tmp_path / "log").write_text("".join(f"{line}\n" for line in event_log(case)))
     (log,) = find_logs(str(tmp_path / "log")).logs
     application = read_application(log)
@@ -27,7 +27,10 @@ def test_offline_stage_row_has_the_shared_columns(case: Case, tmp_path: Path) ->
 
 
 def test_cases_are_about_all_columns_known_offline_and_live() -> None:
-    """Each column that both compute has a value in some case, except those that need another log."""
+    """Each column that is computed both live and offline has a value in some shared case.
+
+    Columns that need another log are excluded.
+    """
     found = {name for case in CASES for name in case["expected"]}
 
     assert set(compared()) - found == {"sql_execution_id", "operator_rows_max"}

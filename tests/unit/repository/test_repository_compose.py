@@ -56,7 +56,7 @@ def test_validator_rejects_mistakes(mistake: tuple[str, str]):
     ("service", "path"), [pytest.param(*mount, id=f"{mount[0]}-{mount[1].name}") for mount in mounts()]
 )
 def test_mounted_files_exist(service: str, path: Path):
-    """Compose mounts the files that the tests and `sparkfuse up` use."""
+    """Each file that Compose mounts exists, and is the file that the tests and `sparkfuse up` use."""
     assert path.exists(), f"{service} mounts {path.relative_to(ROOT)}"
 
 
@@ -72,13 +72,13 @@ def test_every_service_has_version_and_limits(name: str):
 
 @pytest.mark.parametrize("name", sorted(SERVICES.keys() - WITHOUT_HEALTHCHECK))
 def test_every_service_has_a_healthcheck(name: str):
-    """`docker compose up --wait` returns when the services work, not when their processes exist."""
+    """Each service has a healthcheck, so `docker compose up --wait` returns only when the services work."""
     assert SERVICES[name]["healthcheck"]["test"]
 
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_dependencies_between_services_can_be_met(name: str):
-    """Services wait for the health of services with a healthcheck, and for the completion of `prepare` only."""
+    """A service waits only for services with a healthcheck, or for the completion of `prepare`."""
     for other, wanted in SERVICES[name].get("depends_on", {}).items():
         if wanted["condition"] == "service_healthy":
             assert "healthcheck" in SERVICES[other]
@@ -93,7 +93,7 @@ def test_ports_are_on_loopback(name: str):
 
 
 def test_all_settings_are_known():
-    """A misspelt setting would be ignored without an error."""
+    """Each setting in the Compose file is known, because a misspelt one would be ignored without an error."""
     ours = [service for service in SERVICES.values() if service["image"].startswith("sparkfuse:")]
     given = {key for service in ours for key in service.get("environment", {}) if key.startswith("SPARKFUSE_")}
 

@@ -49,7 +49,7 @@ def imported(package: Path) -> set[str]:
 
 @pytest.mark.parametrize("package", EXTRAS)
 def test_what_a_package_imports_is_in_its_extras(package: str):
-    """Each extra lists all packages that its code imports, instead of relying on dependencies of other packages."""
+    """Each extra lists all packages that the code imports, instead of relying on dependencies of other packages."""
     providers = packages_distributions()
     promised = declared(EXTRAS[package])
     undeclared = {

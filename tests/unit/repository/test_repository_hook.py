@@ -19,7 +19,7 @@ def test_job_code_modules_parse_on_python_3_9(repository: Path, path: str):
 
 
 def test_job_code_imports_only_the_standard_library(repository: Path):
-    """`import sparkfuse.hook` works in a Python without packages, and loads no other module of Sparkfuse."""
+    """`import sparkfuse.hook` needs no installed package, and imports no other module of Sparkfuse."""
     code = (
         f"import sys; sys.path.insert(0, {str(repository / 'cli')!r});"
         "before = set(sys.modules); import sparkfuse.hook;"

@@ -24,7 +24,7 @@ def modules() -> dict[Module, Path]:
 
 
 def uses(path: Path) -> Iterator[Module]:
-    """Return the paths that a file imports, each without `crate`."""
+    """Return the paths of the modules that a file imports, without the prefix `crate`."""
     for prefix, group in USE.findall(path.read_text("utf-8")):
         base = tuple(prefix.removeprefix("::").split("::"))
         names = FIRST_NAME.findall(group.removeprefix("::")) if group else [""]
@@ -32,7 +32,7 @@ def uses(path: Path) -> Iterator[Module]:
 
 
 def siblings(package: Module) -> dict[Module, set[Module]]:
-    """Return each module directly inside a package, and the siblings that it or its children use."""
+    """Return each module of a package, with the sibling modules that it or its children import."""
     depth = len(package) + 1
     graph: dict[Module, set[Module]] = {}
     for module, path in modules().items():
@@ -48,7 +48,7 @@ PACKAGES = sorted({module[:-1] for module in modules()})
 
 @pytest.mark.parametrize("package", PACKAGES, ids="::".join)
 def test_kernel_modules_have_no_import_cycle(package: Module) -> None:
-    """No module of a package uses a sibling that directly or indirectly uses it."""
+    """No module of a package imports a sibling that directly or indirectly imports it."""
     try:
         order = list(TopologicalSorter(siblings(package)).static_order())
     except CycleError as error:
@@ -58,7 +58,7 @@ def test_kernel_modules_have_no_import_cycle(package: Module) -> None:
 
 
 def test_imports_between_kernel_modules_are_found() -> None:
-    """The parser of imports sees at least the known use of `json` by `decoder`."""
+    """The parser of imports finds at least the known import of `json` in `decoder`."""
     graph = siblings(("event_log",))
 
     assert ("event_log", "json") in graph["event_log", "decoder"]

@@ -37,7 +37,7 @@ def check_layers(tree: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_layers_hold(copied_tree: Path):
-    """Components import only rules and contracts; the command line may import all."""
+    """Components import only rules and contracts; the package of the command line may import all components."""
     checked = check_layers(copied_tree)
 
     assert checked.returncode == 0, checked.stdout

@@ -24,7 +24,7 @@ def tracked_texts() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("unwanted", [MACHINE_PATHS, REGISTRIES], ids=["machine paths", "registry addresses"])
 def test_tree_contains_no(unwanted: re.Pattern[str]):
-    """No file contains a path of a machine or the address of a package registry."""
+    """No file of the repository contains a machine's path or a package registry's address."""
     found = [f"{name}: {match.group()}" for name, text in tracked_texts() for match in unwanted.finditer(text)]
 
     assert not found
@@ -42,5 +42,5 @@ def test_every_requirement_is_pinned_with_a_hash(environment: str):
 
 
 def test_no_second_lock_file_is_checked_in():
-    """Only the requirement files pin versions."""
+    """Versions are pinned in the requirement files only; no other lock file is checked in."""
     assert not [name for name, _ in tracked_texts() if name.endswith("uv.lock")]

@@ -41,5 +41,5 @@ def test_replaced_words_are_found(vocabulary: ModuleType, line: str, found: str 
 
 
 def test_word_is_allowed_in_its_files(vocabulary: ModuleType) -> None:
-    """The word breaker is allowed in job code, for the class CircuitBreaker."""
+    """The word breaker, which is otherwise replaced, is allowed in job code because of the class CircuitBreaker."""
     assert list(vocabulary.find("docs/job-code.md", "breaker.check()", vocabulary.read_words())) == []

@@ -48,7 +48,10 @@ def test_wheel_contains_only_our_packages(wheel: zipfile.ZipFile):
 
 
 def test_distribution_without_extras_has_no_requirements(wheel: zipfile.ZipFile):
-    """Every requirement belongs to an extra, so a job can install Sparkfuse without extras beside any PySpark."""
+    """Without extras, the distribution requires no package.
+
+    A job can therefore install it beside any version of PySpark.
+    """
     metadata = wheel.read("sparkfuse-0.1.0.dist-info/METADATA").decode()
     requirements = re.findall(r"^Requires-Dist: (.+)$", metadata, re.MULTILINE)
 

@@ -40,7 +40,7 @@ histories = st.lists(st.tuples(times, times, works, works), min_size=5, max_size
 
 
 def test_five_runs_are_required():
-    """Five runs are required for an expectation; five stages of one run count as one run."""
+    """A stage has an expectation after five runs; five stages of one run are one run."""
     same_run = tuple(replace(run(n), run_key="one") for n in range(5))
 
     assert expect(QUIET_RUNS[:4], 10**9, 10**6, NOW) is None
@@ -49,7 +49,7 @@ def test_five_runs_are_required():
 
 
 def test_samples_learned_after_the_start_do_not_count():
-    """The expectation is based on samples learned before the run started, live and offline."""
+    """The expectation uses only samples that were learned before the run started, live and offline."""
     later = tuple(replace(sample, learned_ms=NOW + 1, wall_ms=10) for sample in QUIET_RUNS)
 
     assert expect((*QUIET_RUNS, *later), 10**9, 10**6, NOW) == expect(QUIET_RUNS, 10**9, 10**6, NOW)
@@ -57,7 +57,10 @@ def test_samples_learned_after_the_start_do_not_count():
 
 
 def test_unseen_size_grows_in_proportion():
-    """A history of one size has no slope, so the expectation grows in proportion, with a higher p95."""
+    """If all earlier runs had one size, the expectation grows in proportion to the size.
+
+    The p95 is higher than for a known size.
+    """
     usual, grown = (expect(QUIET_RUNS, work, None, NOW) for work in (10**9, 3 * 10**9))
 
     assert grown.expected_ms == pytest.approx(3 * usual.expected_ms, rel=0.01)
@@ -73,7 +76,10 @@ def test_slope_is_fitted_to_varying_sizes():
 
 
 def test_size_below_the_range_keeps_the_p95():
-    """Below the sizes seen the p95 stays, because overhead may dominate; a running stage counts as usual."""
+    """For a size below the learned range, the p95 is that of the smallest learned size, because overhead may dominate.
+
+    A running stage is compared with the usual size.
+    """
     least = expect(GROWING_RUNS, 10**7, 10**4, NOW)
     usual = expect(GROWING_RUNS, 10**8, 10**5, NOW)
     none = expect(GROWING_RUNS, 1, 1, NOW)
@@ -86,7 +92,10 @@ def test_size_below_the_range_keeps_the_p95():
 
 @pytest.mark.parametrize("times", [10, 1_000, 10**9], ids=lambda times: f"{times} times the work")
 def test_size_far_outside_the_range_has_a_wide_p95(times):
-    """Ten times the work is not expected to take ten times as long, but such a duration is not slow."""
+    """For work far above the learned sizes, the expectation is only four times the usual duration.
+
+    The p95 is high, so a duration in proportion to the work is not slow.
+    """
     usual, far = (expect(QUIET_RUNS, work, None, NOW) for work in (10**9, times * 10**9))
     tiny = expect(QUIET_RUNS, 10**9 // times, None, NOW)
 
@@ -98,7 +107,10 @@ def test_size_far_outside_the_range_has_a_wide_p95(times):
 
 @pytest.mark.parametrize("fixed, moves", [(1.0, "cpu"), (0.7, "none"), (0.0, "none")])
 def test_same_cpu_for_a_third_of_the_work_is_abnormal(fixed, moves):
-    """At least half of the CPU time is proportional to the work; wall time has no such minimum."""
+    """The usual CPU time for a third of the usual work is abnormal.
+
+    At least half of the CPU time is proportional to the work; wall time has no such minimum.
+    """
     third = expect(QUIET_RUNS, 10**9 // 3, 10**6 // 3, NOW)
     cpu_ms = round(30_000 * (fixed + (1 - fixed) / 3))
 
@@ -106,13 +118,16 @@ def test_same_cpu_for_a_third_of_the_work_is_abnormal(fixed, moves):
 
 
 def test_same_cpu_for_two_thirds_of_the_work_is_normal():
-    """CPU time that does not depend on the input is within the p95 until the work is far below the learned sizes."""
+    """If CPU time does not depend on the input, the usual CPU time is normal for two thirds of the work.
+
+    It is above the p95 only if the work is far below the learned sizes.
+    """
     assert moved(expect(QUIET_RUNS, 2 * 10**9 // 3, 2 * 10**6 // 3, NOW), 60_000, 30_000) == "none"
 
 
 @pytest.mark.parametrize("work, wall_ms", [(10**10, 61_000), (10**8, 7_000)], ids=["all overhead", "all work"])
 def test_other_sizes_are_no_new_level(work, wall_ms):
-    """A week of small inputs is not abnormal and does not replace the samples of the usual size."""
+    """A week of small inputs is not abnormal, and does not replace the samples of the usual size."""
     memory = learned([*QUIET_RUNS, *(run(100 + n, wall_ms, 30_000, work, work // 1_000) for n in range(4))])
 
     assert not any(sample.abnormal for sample in memory)
@@ -129,7 +144,7 @@ def test_unknown_work_doubles_the_p95():
 
 
 def test_records_measure_work_without_bytes():
-    """Some sources, such as range and JDBC, report only records."""
+    """If a source such as range or JDBC reports only records, the records measure the work."""
     records_only = tuple(replace(sample, work_bytes=0) for sample in GROWING_RUNS)
     expectation = expect(records_only, 0, 5 * 10**4, NOW)
 
@@ -138,7 +153,11 @@ def test_records_measure_work_without_bytes():
 
 
 def test_one_growing_measure_is_limited_by_the_others():
-    """If a cache was evicted, records grow from a hundred batches to a million rows while the bytes stay."""
+    """If only one measure of work grows, the others limit the expectation.
+
+    For example, after a cache was evicted the records grow from a hundred batches to a million rows, and the bytes
+    stay.
+    """
     cached = [run(n, work_bytes=10**8 + n, work_records=100) for n in range(20)]
     whole = expect(cached, 10**8, 100, NOW)
     lost = expect(cached, 10**8, 10**6, NOW)
@@ -152,7 +171,10 @@ def test_one_growing_measure_is_limited_by_the_others():
 
 
 def test_unknown_measure_does_not_limit_the_others():
-    """Operator rows are known at the end; bytes and records count in full before that."""
+    """Operator rows are known only at the end of a stage.
+
+    Until then, bytes and records alone determine the expectation.
+    """
     known = [replace(run(n, 600_000, 600_000, 10**9, 10**7), operator_rows=10**4) for n in range(20)]
     running = expect(known, 30 * 10**9, 30 * 10**7, NOW, running=True)
     ended = expect(known, 30 * 10**9, 30 * 10**7, NOW, operator_rows=30 * 10**4)
@@ -163,7 +185,7 @@ def test_unknown_measure_does_not_limit_the_others():
 
 
 def test_operator_rows_measure_work_without_input():
-    """A custom source reports nothing: three times the rows may take three times as long."""
+    """If a source reports neither bytes nor records, three times the operator rows may take three times as long."""
     made = tuple(replace(sample, work_bytes=0, work_records=0, operator_rows=10**9) for sample in QUIET_RUNS)
     usual, grown = (expect(made, 0, 0, NOW, operator_rows=rows) for rows in (10**9, 3 * 10**9))
 
@@ -173,7 +195,10 @@ def test_operator_rows_measure_work_without_input():
 
 
 def test_running_stage_without_input_has_unknown_work():
-    """A running stage without input may process three times the rows, so its p95 is doubled."""
+    """The work of a running stage without input is unknown, so its p95 is doubled.
+
+    The stage may process three times the usual rows.
+    """
     made = tuple(replace(sample, work_bytes=0, work_records=0, operator_rows=10**9) for sample in QUIET_RUNS)
     running, ended = (expect(made, 0, 0, NOW, running, rows) for running, rows in ((True, None), (False, 10**9)))
 
@@ -183,7 +208,10 @@ def test_running_stage_without_input_has_unknown_work():
 
 
 def test_application_work_includes_operator_rows():
-    """A count over generated rows shuffles the same few records for any number of rows."""
+    """The work of an application includes operator rows.
+
+    A count over generated rows shuffles the same few records for any number of rows.
+    """
     counted = tuple(replace(each, work_bytes=900, work_records=10, operator_rows=10**9) for each in QUIET_RUNS)
     usual, grown = (expect(counted, 900, 10, NOW, operator_rows=rows) for rows in (10**9, 3 * 10**9))
 
@@ -201,7 +229,7 @@ def test_few_operator_rows_keep_running_work_known():
 
 @pytest.mark.parametrize(("count", "measure"), [(4, "none"), (5, "rows")])
 def test_measure_is_used_from_five_runs_on(count, measure):
-    """Runs without a measure, older or without input, use the other measures."""
+    """A measure of work is used if at least five runs have it; other runs are compared by the other measures."""
     without_input = tuple(replace(each, work_bytes=0, work_records=0) for each in QUIET_RUNS)
     some = (*without_input[count:], *(replace(each, operator_rows=10**9) for each in without_input[:count]))
 
@@ -217,7 +245,7 @@ def test_one_run_without_input_keeps_the_measure():
 
 @given(histories, works, st.data())
 def test_samples_without_cpu_or_work_are_accepted(history, work, data):
-    """For samples with any absent values, the expectation exists and its p95 is above it."""
+    """Samples may lack any value: the expectation still exists, and the p95 is above it."""
     lacking = st.sets(st.sampled_from(["cpu_ms", "work_bytes", "work_records"]))
     some = tuple(replace(each, **dict.fromkeys(data.draw(lacking))) for each in history)
     expectation = expect(some, work, work, NOW)
@@ -227,7 +255,7 @@ def test_samples_without_cpu_or_work_are_accepted(history, work, data):
 
 
 def test_few_runs_give_a_higher_p95():
-    """The p95 of five runs is higher than that of fifty with the same spread."""
+    """With the same spread, the p95 of five runs is higher than the p95 of fifty runs."""
     few, many = (expect(tuple(run(n) for n in range(count)), 10**9, 10**6, NOW) for count in (5, 50))
 
     assert few.expected_p95_ms > many.expected_p95_ms > 60_000
@@ -272,7 +300,11 @@ def test_expectation_scales_with_durations(history, work, factor):
 
 @given(histories, works, works)
 def test_expectation_outside_the_range_is_limited(history, one, other):
-    """For any size it is between a quarter of the least and four times (squared at most) the greatest."""
+    """The expectation for any size stays within limits that follow from the learned sizes.
+
+    It is at least a quarter of the expectation for the smallest size, and at most sixteen times that for the
+    largest size.
+    """
     sizes = [sample.work_bytes for sample in history]
     only_bytes = tuple(replace(sample, work_records=None) for sample in history)
     least, greatest = (expect(only_bytes, size, None, NOW) for size in (min(sizes), max(sizes)))
@@ -296,7 +328,7 @@ def test_expectation_does_not_depend_on_the_unit(history, work, factor):
 
 @given(histories, works)
 def test_p95_is_above_the_expectation(history, work):
-    """For any history: 0 < expected <= p95."""
+    """For any history, the expectation is above 0 and the p95 is at least the expectation."""
     expectation = expect(history, work, work, NOW)
 
     assert 0 < expectation.expected_ms <= expectation.expected_p95_ms
@@ -308,7 +340,7 @@ def test_p95_is_above_the_expectation(history, work):
     st.data(),
 )
 def test_thirty_percent_outliers_do_not_matter(good, data):
-    """Hung and aborted runs leave the expectation within the range of the good runs."""
+    """If 30 % of the runs hung or were aborted, the expectation stays within the range of the good runs."""
     count = math.floor(len(good) * 0.3)
     wild = data.draw(st.lists(st.integers(min_value=1, max_value=10**9), min_size=count, max_size=count))
     history = data.draw(st.permutations([*good[: len(good) - count], *wild]))
@@ -355,7 +387,7 @@ def test_learning_is_idempotent():
 
 
 def test_samples_are_bounded_per_run_and_in_all():
-    """A loop of a hundred equal stages leaves room for other runs."""
+    """The samples of one run are limited, so a loop of a hundred equal stages leaves room for other runs."""
     loop = [replace(run(1_000 + n), run_key="loop") for n in range(100)]
     memory = learned([*QUIET_RUNS, *loop, *(run(2_000 + n) for n in range(60))])
 
@@ -369,12 +401,15 @@ def test_samples_are_bounded_per_run_and_in_all():
      (None, None, "none"), (600_000, None, "wall")],
 )  # fmt: skip
 def test_moved_names_wall_cpu_both_or_none(elapsed_ms, cpu_ms, expected):
-    """Wall time, CPU time, both or none are above their p95; unknown values are not."""
+    """The column `moved` names which of wall time and CPU time is above its p95: one, both or none.
+
+    Unknown values are not above it.
+    """
     assert moved(expect(QUIET_RUNS, 10**9, 10**6, NOW), elapsed_ms, cpu_ms) == expected
 
 
 def test_fit_and_expect_agree():
-    """A fit that is evaluated often gives the same numbers as a single call."""
+    """A fit that is evaluated several times gives the same numbers as a single call of `expect`."""
     assert fit(GROWING_RUNS, NOW).at(Work(10**8, 10**5)) == expect(GROWING_RUNS, 10**8, 10**5, NOW)
 
 
@@ -382,7 +417,7 @@ def test_fit_and_expect_agree():
     ("degrees", "expected"), [(1, 6.314), (2, 2.920), (3, 2.353), (4, 2.132), (10, 1.812), (30, 1.697), (1000, 1.646)]
 )
 def test_student_t_matches_published_tables(degrees, expected):
-    """The error is within 2 % of the published 95 % quantiles."""
+    """The computed 95 % quantiles of Student's t differ from the published ones by less than 2 %."""
     assert student_t_95(degrees) == pytest.approx(expected, rel=0.02)
 
 
@@ -393,7 +428,7 @@ def test_more_samples_never_raise_the_factor(samples):
 
 
 def test_theil_sen_and_median_resist_outliers():
-    """Two outliers among eight points do not change the slope; no values have no median."""
+    """Two outliers among eight points do not change the slope. The median of no values raises ValueError."""
     points = [(float(x), 2.0 * x) for x in range(8)]
     points[0], points[7] = (0.0, 500.0), (7.0, -900.0)
 

@@ -15,13 +15,13 @@ CASES = json.loads(asset("sparkfuse_contracts", "generated", "shared", "framewor
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_call_site_of_shared_case(case) -> None:
-    """The call site equals that of the shared case."""
+    """The user's call site, parsed from Spark's text, equals that of the shared case."""
     assert user_call_site(case["short"], case["long"]) == case["call_site"]
 
 
 @pytest.mark.parametrize("text", ["a at " * 100_000 + "b:1", "(" * 100_000 + ":1)", ":1" * 100_000, "\n" * 100_000])
 def test_hostile_text_takes_no_time(text) -> None:
-    """Texts that Spark never writes are parsed in milliseconds."""
+    """A text that Spark never writes is parsed in milliseconds."""
     started = time.monotonic()
     user_call_site(text, text)
 
@@ -42,5 +42,8 @@ def test_hostile_text_takes_no_time(text) -> None:
     ],
 )
 def test_only_descriptions_of_users_are_kept(text: str | None, expected: str | None) -> None:
-    """A description that Spark made from a call site or for Spark Connect is not the user's."""
+    """A job description is kept only if the user wrote it.
+
+    Descriptions that Spark made from a call site or for Spark Connect are dropped.
+    """
     assert user_description(text) == expected

@@ -54,7 +54,7 @@ def refusal(folder, overrides=None):
 
 
 def test_valid_file_is_loaded(folder):
-    """The file name is the id, and params are bound in the description."""
+    """A rule's id is the name of its file, and the values of params are inserted in its description."""
     rule = load_catalog(folder(GOOD))["slow_thing"]
 
     assert rule.severity == {"warning": "TRUE"}
@@ -129,12 +129,15 @@ def test_every_key_is_required(folder, key):
 
 @pytest.mark.parametrize("text", ["a: 1\na: 2\n", "- 1\n", "a: [\n", "\x00"])
 def test_invalid_yaml_is_rejected(folder, text):
-    """Duplicate keys are invalid too; YAML would silently use the last one."""
+    """Invalid YAML is rejected, and so are duplicate keys.
+
+    A YAML parser would silently use the last of them.
+    """
     assert "slow_thing.yaml" in refusal(folder(text))
 
 
 def test_overrides_change_params_and_severity(folder):
-    """A team's values apply to predicate, description and signal; text such as 2e3 is a number."""
+    """A team's params apply to the rule's predicate, description and signal; a text such as 2e3 is read as a number."""
     overrides = {
         "slow_thing": {
             "params": {"bar": "2e3"},
@@ -153,7 +156,7 @@ def test_overrides_change_params_and_severity(folder):
 
 
 def test_overrides_are_read_from_sparkfuse_yaml(folder, tmp_path):
-    """Severity false removes a level, enabled false the rule."""
+    """In sparkfuse.yaml, the severity false removes a level of a rule, and enabled false removes the rule."""
     configuration = tmp_path / "conf" / "sparkfuse.yaml"
     configuration.parent.mkdir()
     folder({**GOOD, "severity": {"warning": True, "critical": "elapsed_ms > 9"}})
@@ -211,7 +214,7 @@ def test_rule_may_be_enabled_for_some_jobs_only(folder, tmp_path):
     ],
 )
 def test_invalid_job_overrides_are_rejected(folder, tmp_path, text, expected):
-    """The error names the place in the file."""
+    """The error for an invalid job override names its place in the file."""
     (tmp_path / "conf").mkdir()
     configuration = tmp_path / "conf" / "sparkfuse.yaml"
     configuration.write_text(text)
@@ -246,7 +249,7 @@ CATALOG = load_catalog()
 
 @pytest.mark.parametrize("rule", CATALOG.values(), ids=list(CATALOG))
 def test_every_rule_is_complete(rule):
-    """Each rule has cases around its threshold and for each severity, reasons for params, and a runbook."""
+    """Each rule has a runbook, reasons for its params, and cases around its threshold and for each severity."""
     names = [case.name for case in rule.cases]
     for kind in ("quiet", "just below", "exactly at", "far above"):
         assert any(name.startswith(kind) for name in names), f"{rule.file} has no case {kind!r}"

@@ -24,7 +24,7 @@ def test_changed_catalog_is_compiled_at_run_time(monkeypatch):
 
 
 def test_overrides_apply_offline(tmp_path):
-    """A team's value is used in the condition and in the description."""
+    """In an offline analysis, a team's value is used in the condition and in the description of a rule."""
     config = tmp_path / "sparkfuse.yaml"
     config.write_text("rules: {stage_spill: {params: {min_elapsed_ms: 77777}}, stage_skew: {enabled: false}}")
     rules = {rule.id: rule for rule in rules_offline(config)}

@@ -22,14 +22,14 @@ SPILL = CATALOG["stage_runaway_spill"]
     ],
 )  # fmt: skip
 def test_columns_are_quoted_and_prefixed(dialect, prefix, expected):
-    """Reserved words and columns of nested rows work in each engine."""
+    """Columns with reserved words as names and columns of nested rows can be queried in each SQL engine."""
     sql = when_sql(replace(SPILL, when="name = 'x'"), dialect, prefix)
 
     assert f"({expected} = 'x')" == sql
 
 
 def test_division_is_of_doubles_and_never_by_zero():
-    """7 / 2 is 3.5 and 1 / 0 is NULL in each engine."""
+    """In each SQL engine, 7 / 2 is 3.5 and 1 / 0 is NULL."""
     sql = when_sql(replace(SPILL, when="elapsed_ms / finished_tasks > 1"), "flink")
 
     assert sql == "(CAST(`elapsed_ms` AS DOUBLE) / NULLIF(CAST(`finished_tasks` AS DOUBLE), 0E0) > 1E0)"
@@ -54,7 +54,7 @@ def test_unknown_dialect_is_rejected():
 
 
 def test_evidence_is_the_evaluated_columns():
-    """These are the columns of when and of the severities, in the order of the view."""
+    """The evidence of a rule has the columns of `when` and of its severities, in the order of the view."""
     assert columns(SPILL) == (
         "running_tasks", "running_since_progress_min_ms", "running_spilled_since_progress_max_bytes",
         "running_since_spill_ms", "disk_spilled_bytes", "usual_disk_spilled_bytes",
@@ -70,12 +70,15 @@ def test_evidence_is_the_evaluated_columns():
     ],
 )  # fmt: skip
 def test_rule_with_live_only_columns_is_undecidable(rule, engine, expected):
-    """A required column that exists only live makes a rule undecidable offline, unless in COALESCE."""
+    """A rule is undecidable offline if it requires a column that exists only live.
+
+    A column within COALESCE is not required.
+    """
     assert decidable(CATALOG[rule], engine) == expected
 
 
 def test_undecidable_columns_are_named():
-    """The missing columns are returned."""
+    """The columns that make a rule undecidable offline are returned."""
     assert undecidable_columns(SPILL, "offline") == (
         "running_tasks", "running_since_progress_min_ms", "running_spilled_since_progress_max_bytes",
         "running_since_spill_ms",

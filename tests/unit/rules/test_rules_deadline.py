@@ -42,7 +42,7 @@ def at(moment: str) -> int:
     ],
 )
 def test_valid_forms_give_a_deadline(text: str, expected: str):
-    """A time of day is the first one after the start; a duration counts from the start."""
+    """A deadline with a time of day is its first occurrence after the start; a duration is added to the start."""
     assert deadline_ms(text, at(START)) == at(expected)
 
 
@@ -70,7 +70,7 @@ def test_valid_forms_give_a_deadline(text: str, expected: str):
     ],
 )
 def test_daylight_saving_time_is_respected(start: str, text: str, expected: str):
-    """The wall clock of the time zone counts, not 24 hours."""
+    """A deadline follows the wall clock of its time zone, also if a day does not have 24 hours."""
     assert deadline_ms(text, at(start)) == at(expected)
 
 
@@ -81,7 +81,7 @@ def test_daylight_saving_time_is_respected(start: str, text: str, expected: str)
      "99999999999999999999h", "06:30+99:00"],
 )  # fmt: skip
 def test_invalid_text_is_rejected_with_valid_forms(text: str):
-    """The error contains the value and examples of valid ones."""
+    """The error for an invalid deadline contains its value and examples of valid ones."""
     with pytest.raises(DeadlineError, match=r"spark\.sparkfuse\.deadline=.* is ignored: it must") as refused:
         deadline_ms(text, at(START))
 
@@ -99,7 +99,7 @@ def test_past_or_distant_deadline_is_rejected(text: str):
 
 @given(st.integers(0, 23), st.integers(0, 59), st.integers(0, 4_000_000_000_000))
 def test_time_of_day_is_within_a_day_of_the_start(hour: int, minute: int, start: int):
-    """In UTC it is after the start, at most 24 hours later, at that time of day."""
+    """In UTC, a deadline with a time of day is after the start, at most 24 hours later, and at that time of day."""
     found = deadline_ms(f"{hour:02}:{minute:02}Z", start)
 
     assert 0 < found - start <= 86_400_000
@@ -108,7 +108,7 @@ def test_time_of_day_is_within_a_day_of_the_start(hour: int, minute: int, start:
 
 @given(st.text(max_size=60), st.integers(-(2**63), 2**63))
 def test_any_text_gives_a_deadline_or_an_error(text: str, start: int):
-    """No text and no start raise any other error."""
+    """For any text and any start, the result is a deadline or the documented error."""
     try:
         assert deadline_ms(text, start) > start
     except DeadlineError as refused:

@@ -49,7 +49,10 @@ from sparkfuse_rules.errors import RuleError
     ],
 )
 def test_template_is_rendered(template, row, expected):
-    """Numbers get units, absent values are unknown or left out, and a user's text is never parsed."""
+    """In a rendered description, numbers have units and absent values are unknown or omitted.
+
+    The text of a user is never parsed as a template.
+    """
     assert render(template, row) == expected
 
 
@@ -62,18 +65,18 @@ def test_template_is_rendered(template, row, expected):
     ],
 )  # fmt: skip
 def test_malformed_template_is_rejected(template):
-    """Formats that need unbounded memory, or access attributes, are rejected before the first row."""
+    """Formats that need unbounded memory or access attributes are rejected before the first row is evaluated."""
     with pytest.raises(RuleError):
         placeholders(template)
 
 
 def test_stage_name_requires_the_stage_id():
-    """If the name is absent, the id is shown, so the description requires the column of the id."""
+    """If a stage has no name, its id is shown, so a description with the name also requires the column of the id."""
     assert placeholders("{x:?{stage_name}}") == (("x", "?{stage_name}"), ("stage_name", ""), ("stage_id", ""))
 
 
 def test_params_are_bound_and_columns_stay():
-    """A param is replaced, also within an optional text; columns and braces in the text stay."""
+    """Params in a template are replaced, also within an optional text; columns and braces stay."""
     optional = bind("{x:? of {budget:bytes} {{}}}", {"budget": 2048})
 
     assert render(optional, {"x": 1}) == " of 2.0 KiB {}"

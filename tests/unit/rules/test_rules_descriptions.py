@@ -64,7 +64,7 @@ def rendered(rule: Rule, case: Case) -> str:
 
 
 def test_descriptions_are_the_golden_ones() -> None:
-    """Every rule's description for each of its severities is the reviewed text.
+    """The description of each rule and severity equals the reviewed text in descriptions.txt.
 
     ``SPARKFUSE_WRITE_GOLDEN=1`` writes the file; review the difference.
     """

@@ -25,7 +25,7 @@ runs = st.lists(
 
 
 def bound(times: list[tuple[int, int]], elapsed_ms: int, between_ms: int) -> int:
-    """Return the p95 of the time without a job."""
+    """Return the p95 of the driver's idle time, which is the time without a job."""
     model = fit_driver_idle(times, LEAST)
     assert model is not None
     return model.bound_ms(elapsed_ms, between_ms)
@@ -36,7 +36,7 @@ def sample(run: int, elapsed_ms: int, between_ms: int | None) -> Sample:
 
 
 def usual(seed: int, count: int = 20) -> list[tuple[int, int]]:
-    """Return runs with some ten minutes of jobs and two minutes of idle time, each with 10 % of noise."""
+    """Return runs with about ten minutes of jobs and two minutes of idle time, each with 10 % of noise."""
     chance = random.Random(seed)
     rests = [int(10 * MINUTE * chance.uniform(0.9, 1.1)) for _ in range(count)]
     idle = [int(2 * MINUTE * chance.uniform(0.9, 1.1)) for _ in range(count)]
@@ -53,7 +53,7 @@ def test_order_of_runs_does_not_matter(times: list[tuple[int, int]], rest: int, 
 
 @given(runs, st.integers(0, 10_000_000), st.integers(0, 10_000_000))
 def test_bound_rises_with_the_time_of_jobs(times: list[tuple[int, int]], one: int, other: int):
-    """On busy hosts and with more rows, both the jobs and the idle time are longer."""
+    """The p95 of idle time rises with the time of jobs, because both are longer on busy hosts and with more rows."""
     assert bound(times, min(one, other), 0) <= bound(times, max(one, other), 0)
 
 
@@ -72,7 +72,10 @@ def test_thirty_percent_outliers_do_not_move_the_bound(seed: int):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_healthy_runs_stay_below_the_bound(seed: int):
-    """Runs alone, on a host that is 3.5 times slower, and with three times the rows."""
+    """Healthy runs stay below the p95 of idle time.
+
+    This holds for runs alone, on a host that is 3.5 times slower, and with three times the rows.
+    """
     times = usual(seed)
     for jobs, driver in ((1.0, 1.0), (3.5, 3.5), (3.0, 1.5), (0.33, 1.0)):
         rest, between = int(10 * MINUTE * jobs), int(2 * MINUTE * driver)
@@ -87,12 +90,15 @@ def test_idle_time_of_150_percent_exceeds_the_bound(seed: int):
 
 
 def test_running_application_uses_the_usual_job_time():
-    """The driver lists files for two minutes before the first job, as in every run."""
+    """For a running application, the p95 of idle time is computed from the usual job time.
+
+    For example, a driver that lists files for two minutes before the first job is normal if it does so in each run.
+    """
     assert bound(usual(1), 3 * MINUTE, 2 * MINUTE) >= 2 * MINUTE
 
 
 def test_differences_of_seconds_are_ignored():
-    """Half a second of planning may be ten times the usual planning time."""
+    """Differences of a few seconds are ignored, although half a second may be ten times the usual planning time."""
     times = [(5_000, 10)] * 10
 
     assert 500 < bound(times, 5_500, 500) < 5_000
@@ -100,7 +106,7 @@ def test_differences_of_seconds_are_ignored():
 
 @pytest.mark.parametrize("between", [-(2**63), -2_000, -1, 10**9, 2**63 - 1])
 def test_impossible_times_are_clamped(between: int):
-    """Negative times, after a change of the clock, do not affect the other runs."""
+    """A negative idle time, as after a change of the clock, is clamped and does not affect other runs."""
     times, odd = usual(1), (12 * MINUTE, between)
 
     assert 0 <= bound([*times, odd], 12 * MINUTE, 2 * MINUTE) < 2 * bound(times, 12 * MINUTE, 2 * MINUTE)
@@ -108,14 +114,14 @@ def test_impossible_times_are_clamped(between: int):
 
 
 def test_bound_fits_its_column():
-    """Sessions of seconds or hours give a finite bound."""
+    """The p95 of idle time is finite for applications of seconds and of hours."""
     times = [(3_600_000, 0), (3_600_000, 0), (20_000, 19_000), (43_200_000, 43_199_000), (43_200_000, 43_199_000)]
 
     assert bound(times, 43_200_000, 0) <= MAX_MS
 
 
 def test_five_runs_with_the_time_are_required():
-    """Older baselines have samples without it."""
+    """The p95 requires five runs with a known idle time, because samples of older baselines lack this time."""
     old = [sample(run, 60_000, None) for run in range(5)]
     new = [sample(run, 60_000, 5_000) for run in range(5, 10)]
     little, enough = fit(old + new[:4], 100), fit(old + new, 100)

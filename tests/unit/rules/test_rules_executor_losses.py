@@ -51,7 +51,10 @@ def test_removal_is_classified(reason: str | None, kind: str, failure: str, exit
 
 
 def test_losses_count_for_ten_minutes_by_reason() -> None:
-    """Removals on request do not count."""
+    """Losses of executors are counted by reason for ten minutes.
+
+    Executors that were removed on request are not counted.
+    """
     losses = of(4)
     losses, _ = executor_removed(losses, ExecutorRemoval(0, 0, "Command exited with code 52"))
     losses, _ = executor_removed(losses, ExecutorRemoval(1_000, 0, "Executor killed by driver."))
@@ -65,7 +68,7 @@ def test_losses_count_for_ten_minutes_by_reason() -> None:
 
 
 def test_peak_counts_concurrent_executors() -> None:
-    """Replaced executors do not raise the peak."""
+    """The peak is the number of executors at the same time, so a replaced executor does not raise the peak."""
     losses = of(3)
     for _ in range(5):
         losses, columns = executor_removed(losses, ExecutorRemoval(1_000, 0, "preempted"))
@@ -76,7 +79,7 @@ def test_peak_counts_concurrent_executors() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 10**13), st.text(max_size=60), st.integers(-(2**31), 2**31 - 1)), max_size=30))
 def test_any_order_and_text_is_accepted(removals: list[tuple[int, str, int]]) -> None:
-    """Times in any order, unknown executors and any text raise no error."""
+    """No order of times, no unknown executor and no text raises an error."""
     losses = ExecutorLosses()
     for removed_ms, reason, exit_code in removals:
         losses, columns = executor_removed(losses, ExecutorRemoval(removed_ms, None, reason, exit_code))

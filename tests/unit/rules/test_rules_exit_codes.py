@@ -26,13 +26,16 @@ def test_exit_code_of_reason(case) -> None:
 
 @pytest.mark.parametrize("case", [case for case in CASES if case["failure"]], ids=lambda case: case["name"])
 def test_loss_is_named_by_its_exit_code(case) -> None:
-    """If the reason contains only the exit code, the failure class comes from the exit code."""
+    """If Spark's reason contains only an exit code, the exit code determines the failure class."""
     assert classify_removal(case["reason"], case["exit_code"]).reason == case["failure"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_reason_alone_gives_the_same_columns_as_reason_and_code(case) -> None:
-    """Live (the fact has the code) and offline (the log has only the reason) agree on each column."""
+    """Live and offline rows have the same columns.
+
+    Live, the fact has the exit code; offline, the log has only the reason.
+    """
     live = ExecutorRemoval(1_000, 0, case["reason"], case["exit_code"])
     offline = ExecutorRemoval(1_000, 0, case["reason"])
 

@@ -25,7 +25,7 @@ def test_too_few_runs_are_explained() -> None:
 
 
 def test_explained_expectation_is_the_evaluated_one() -> None:
-    """The expectation is computed for the given work as for an ended stage, by default for the usual work."""
+    """The explained expectation is that of an ended stage with the given work, or else with the usual work."""
     samples = [run(number, 30_000 * (1 + number), 1_000_000 * (1 + number)) for number in range(8)]
 
     assert explain(samples, NOW, Work(4_000_000)).expected == expect(samples, 4_000_000, None, NOW)
@@ -42,7 +42,7 @@ def test_usual_operator_rows_are_expected() -> None:
 
 
 def test_growth_exists_for_each_measure() -> None:
-    """Within the learned sizes, twice the rows take twice the time."""
+    """For each measure of work within the learned sizes, twice the rows take twice the time."""
     samples = [run(number, 30_000 * (1 + number), 1_000_000 * (1 + number)) for number in range(8)]
 
     by_bytes, by_records = explain(samples, NOW).growth
@@ -54,7 +54,7 @@ def test_growth_exists_for_each_measure() -> None:
 
 
 def test_abnormal_runs_are_listed() -> None:
-    """A run that was ten times slower is listed and does not count."""
+    """A run that was ten times slower is listed as abnormal and does not change the expectation."""
     samples: tuple[Sample, ...] = ()
     for sample in [*(run(number) for number in range(6)), run(6, 600_000)]:
         samples = learn(samples, sample)
@@ -76,7 +76,7 @@ def test_later_runs_do_not_count() -> None:
 
 
 def test_driver_idle_time_exists_for_applications() -> None:
-    """The idle time is expected for jobs of the usual duration; stages have none."""
+    """An application has an expected idle time for jobs of the usual duration; a stage has none."""
     whole = [replace(run(number), between_jobs_ms=6_000) for number in range(6)]
     found = explain(whole, NOW).between_p95_ms
 

@@ -16,20 +16,20 @@ EXAMPLES = [
 
 
 def split(example: str) -> tuple[str, str]:
-    """Return class and reason of an example."""
+    """Return the failure class and the reason of an example."""
     failure_class, _, reason = example.partition(": ")
     return failure_class, reason
 
 
 @pytest.mark.parametrize(("expected", "example"), EXAMPLES)
 def test_example_matches_its_own_pattern(expected: Failure, example: str) -> None:
-    """The example of a reason matches no earlier pattern."""
+    """The example of a reason matches the pattern of this reason and no earlier pattern."""
     assert classify(*split(example)) == expected
 
 
 @pytest.mark.parametrize(("expected", "example"), EXAMPLES)
 def test_example_within_a_failed_job_is_classified(expected: Failure, example: str) -> None:
-    """Spark wraps the failure of the last task into the job's failure."""
+    """An example is classified in the same way if Spark wraps it into the text of a failed job."""
     wrapped = (
         "Job aborted due to stage failure: Task 3 in stage 7.0 failed 4 times, most recent failure: "
         f"Lost task 3.3 in stage 7.0 (TID 1055) (worker-3 executor 3): {example}\n\nDriver stacktrace:"
@@ -39,7 +39,7 @@ def test_example_within_a_failed_job_is_classified(expected: Failure, example: s
 
 
 def test_reasons_are_unique_and_kinds_are_valid() -> None:
-    """A reason is a name that rules and people use."""
+    """Each reason is a unique name with a valid failure class, because rules and people refer to it."""
     reasons = [known.failure.reason for known in failure_patterns()]
 
     assert len(reasons) == len(set(reasons))
@@ -56,5 +56,5 @@ def test_unmatched_text_is_unknown(failure_class: str | None, reason: str | None
 
 @given(st.text(max_size=300), st.text(max_size=20_000))
 def test_any_text_is_classified(failure_class: str, reason: str) -> None:
-    """No text raises an error."""
+    """Any text is classified without an error."""
     assert classify(failure_class, reason).kind in KINDS

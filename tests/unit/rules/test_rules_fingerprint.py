@@ -32,7 +32,7 @@ STAGE = ("count at /jobs/2024-05-01/orders.py:12", SCOPES, PLAN, ("aaaa", "bbbb"
     ],
 )
 def test_same_stage_has_the_same_fingerprint(same):
-    """Numbers, dates, lines, the order of parents and adaptive execution do not change it."""
+    """The fingerprint does not depend on numbers, dates, lines, the order of parents or adaptive execution."""
     assert stage_fingerprint(*same) == stage_fingerprint(*STAGE)
 
 
@@ -51,7 +51,7 @@ def test_same_stage_has_the_same_fingerprint(same):
     ],
 )
 def test_different_stage_has_another_fingerprint(other):
-    """Action, file, operators and their order, tables and parents determine it."""
+    """The fingerprint depends on the action, the file, the operators and their order, the tables and the parents."""
     assert stage_fingerprint(*other) != stage_fingerprint(*STAGE)
 
 
@@ -67,12 +67,12 @@ def test_different_stage_has_another_fingerprint(other):
     ],
 )
 def test_literals_ids_and_partitions_are_ignored(one, other):
-    """What differs between two runs of the same statement is removed from an operator."""
+    """Parts of an operator's text that differ between two runs of the same statement are removed."""
     assert normal_operators([one]) == normal_operators([other])
 
 
 def test_changed_column_changes_the_fingerprint():
-    """A filter on another column is a different filter."""
+    """If a filter uses another column, the stage has another fingerprint."""
     assert normal_operators(["Filter (amount#1 > 5)"]) != normal_operators(["Filter (price#1 > 5)"])
 
 
@@ -87,13 +87,13 @@ def test_changed_column_changes_the_fingerprint():
     ],
 )
 def test_call_site_is_reduced_to_action_and_file(name, expected):
-    """Folder and line are removed."""
+    """The folder and the line number are removed from a call site."""
     assert normal_call_site(name) == expected
 
 
 @given(st.lists(st.text(max_size=30), max_size=5), st.lists(st.text(max_size=30), max_size=5), st.randoms())
 def test_any_names_give_sixteen_hex_digits(names, parents, random):
-    """No text of a user raises an error, and the order of parents does not matter."""
+    """For any text of a user, a fingerprint has sixteen hex digits; the order of parents does not change it."""
     shuffled = random.sample(parents, len(parents))
     fingerprint = stage_fingerprint(names[0] if names else None, names, names, parents)
 

@@ -1,4 +1,4 @@
-"""Host problems: which failures count, where, and for how long."""
+"""Host problems: which failures indicate one, on which host, and for how long it is reported."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_lost_executor_indicates_a_host_problem(kind, counts):
     ],
 )
 def test_slow_task_with_usual_data_indicates_a_host(change, counts):
-    """More data is caused by the job, more time on the same data may be caused by the host."""
+    """A task that is slow although its data is not larger indicates a host problem; with more data it does not."""
     assert (problem_of_stage({**STAGE, **change}) == HostProblem("h1", "slow_task", slow=True)) is counts
 
 
@@ -96,7 +96,7 @@ def test_slow_task_with_usual_data_indicates_a_host(change, counts):
     ],
 )
 def test_stalled_storage_call_indicates_storage(change, counts):
-    """The stack shows what the task waits for."""
+    """A task whose stack shows a call to storage indicates a storage problem."""
     assert (problem_of_task({**TASK, **change}) == HostProblem("h1", "storage_stalled", storage=True)) is counts
 
 
@@ -105,7 +105,10 @@ def failing(host: str, word: str = "node_lost") -> HostProblem:
 
 
 def test_applications_are_counted_once_per_host():
-    """A row has the counts on this and other hosts, the most frequent failure, and at most eight sorted ids."""
+    """A host row counts each application once, on this host and on others.
+
+    It also has the most frequent failure, and at most eight sorted application ids.
+    """
     everyone = [
         observe(
             HostObservations("app-1"), NOW, ["h1", "h2"], [failing("h1"), HostProblem("h1", "slow_task", slow=True)]
@@ -128,7 +131,7 @@ def test_applications_are_counted_once_per_host():
 
 
 def test_observations_expire_after_ten_minutes():
-    """An observation that is repeated within ten minutes stays, the others are dropped."""
+    """An observation expires after ten minutes, unless it is repeated within that time."""
     early = observe(HostObservations("app-1"), NOW, ["h1"], [failing("h1")])
     later = observe(early, NOW + 599_999, ["h2"], [])
     over = observe(early, NOW + 600_000, ["h2"], [])
@@ -139,7 +142,7 @@ def test_observations_expire_after_ten_minutes():
 
 
 def test_hosts_of_one_application_are_bounded(monkeypatch):
-    """The hosts with the most recent observations stay."""
+    """The number of hosts per application is bounded; hosts with the newest observations are kept."""
     monkeypatch.setattr(hosts, "MOST_HOSTS", 3)
     found = observe(HostObservations("app-1"), NOW, [f"h{n}" for n in range(9)], [failing(f"h{n}") for n in range(9)])
 

@@ -44,7 +44,7 @@ OPERATOR = {
     ],
 )
 def test_first_source_that_is_set_applies(properties, name, expected):
-    """The sources are read in order, and a job key always exists."""
+    """The job key comes from the first source that is set, and always exists."""
     actual = identify(properties, name, "app-1", 0, 1000).job_key
 
     assert actual == expected
@@ -52,7 +52,7 @@ def test_first_source_that_is_set_applies(properties, name, expected):
 
 @pytest.mark.parametrize("case", identity_cases(), ids=lambda case: case["case"])
 def test_properties_of_platforms_give_the_identity(case):
-    """Settings of schedulers, platforms and shells give the identity that docs/identity.md documents."""
+    """The settings of schedulers, platforms and shells give the identity that docs/identity.md describes."""
     actual = identify(case["properties"], case["name"], "app-1", 0, 1000, case["user"])
 
     assert (actual.job_key, actual.owner, actual.team) == (case["job_key"], case.get("owner"), case.get("team"))
@@ -60,7 +60,7 @@ def test_properties_of_platforms_give_the_identity(case):
 
 
 def test_user_distinguishes_jobs_with_default_names():
-    """Only the default names of shells and gateways need the user."""
+    """The user is part of the job key only for default names of shells and gateways."""
     shells = {identify({}, "PySparkShell", "app", 0, 0, user).job_key for user in ("alice", "bob", None)}
     named = {identify({}, "nightly_orders", "app", 0, 0, user).job_key for user in ("alice", "bob", None)}
 
@@ -97,7 +97,7 @@ def test_varying_parts_are_removed(one, other):
 
 @pytest.mark.parametrize("name", ["orders-v2", "tpc q66", "s3_sync", "facade", "my.app.Main", "defaced added"])
 def test_words_keep_their_digits_and_letters(name):
-    """A number within a word stays; a word of letters a to f stays too, although it could be a hash."""
+    """A number within a word is not removed, and neither is a word of the letters a to f that could be a hash."""
     assert without_varying_parts(name) == name
 
 

@@ -27,7 +27,7 @@ rules: {}
     ],
 )
 def test_first_matching_entry_applies(tmp_path, job_key, expected):
-    """Owner and team are looked up separately; patterns are case-sensitive."""
+    """Owner and team of a job come from the first matching entry, separately; patterns are case-sensitive."""
     path = tmp_path / "sparkfuse.yaml"
     path.write_text(MAPPING)
 
@@ -35,7 +35,7 @@ def test_first_matching_entry_applies(tmp_path, job_key, expected):
 
 
 def test_owners_are_optional(tmp_path):
-    """Without a file or section there are no owners."""
+    """If sparkfuse.yaml or its section is missing, jobs have no owners."""
     path = tmp_path / "sparkfuse.yaml"
     path.write_text("rules: {}\n")
 
@@ -53,7 +53,7 @@ def test_owners_are_optional(tmp_path):
     ],
 )
 def test_invalid_entry_is_rejected_with_its_place(tmp_path, entry, expected):
-    """The error names file, section and number."""
+    """The error for an invalid entry of owners names the file, the section and the number of the entry."""
     path = tmp_path / "sparkfuse.yaml"
     path.write_text(f"owners:\n  - {entry}\n")
 

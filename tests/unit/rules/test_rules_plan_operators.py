@@ -24,19 +24,22 @@ from sparkfuse_rules.knowledge.plan_operators import condition, has_condition
     ],
 )
 def test_literals_are_removed_from_conditions(text: str, expected: str):
-    """Columns, comparisons and join types stay, so the text is the same in all runs."""
+    """The literals of a condition are removed; columns, comparisons and join types stay.
+
+    So the condition has the same text in all runs.
+    """
     assert condition(text) == expected
 
 
 @pytest.mark.parametrize("one", ["Filter (a#1 = 5)", "SortMergeJoin [a#1], [b#2], Inner"])
 def test_changed_column_or_type_changes_condition(one: str):
-    """A change that affects the rows changes the text."""
+    """If a column or a join type changes, the text of the condition changes too."""
     assert condition(one) != condition(one.replace("a#1", "c#1"))
     assert condition(one) != condition(one.replace("Inner", "LeftAnti").replace("=", ">"))
 
 
 def test_condition_length_is_bounded():
-    """The length of a condition is bounded for any number of columns."""
+    """The text of a condition is bounded for any number of columns."""
     assert len(condition(" AND ".join(f"(column{number}#{number} = 1)" for number in range(1000)))) <= MOST_CHARS
 
 
@@ -45,5 +48,5 @@ def test_condition_length_is_bounded():
     [("Filter", True), ("BroadcastHashJoin", True), ("CartesianProduct", True), ("Exchange", False), ("", False)],
 )
 def test_only_filters_and_joins_have_conditions(node: str, expected: bool):
-    """Other nodes are identified by their names."""
+    """Only filters and joins have conditions; other plan nodes are identified by their names."""
     assert has_condition(node) is expected

@@ -24,7 +24,7 @@ STAGE = {
 
 
 def test_remaining_tasks_run_in_whole_waves():
-    """66 tasks on 16 slots are five waves of the median task, or of the slow one."""
+    """66 remaining tasks on 16 slots take five waves, each as long as the median task or the p95 task."""
     assert stage_remaining(STAGE) == Remaining(math.ceil(5 * 4_182.5), math.ceil(5 * 6_020.25))
 
 
@@ -49,7 +49,7 @@ def test_remaining_tasks_run_in_whole_waves():
     ],
 )
 def test_stage_is_projected_from_the_third_wave(change, remaining):
-    """A stage has a projection once cold tasks are a minority, while tasks remain."""
+    """A stage has a projection once cold tasks are a minority and as long as tasks remain."""
     usual = {**STAGE, "elapsed_ms": 10_000, "duration_p50_ms": 4_000.0, "duration_p95_ms": 6_000.0,
              "finished_duration_ms": 0}  # fmt: skip
 
@@ -57,7 +57,7 @@ def test_stage_is_projected_from_the_third_wave(change, remaining):
 
 
 def test_all_slots_of_the_application_count():
-    """A stage that has two of sixteen slots is not projected on two."""
+    """A stage that uses two of the application's sixteen slots is projected on sixteen slots."""
     sharing = {**STAGE, "running_tasks": 2, "succeeded_tasks": 33, "finished_duration_ms": 66_000}
 
     assert stage_remaining(sharing).ms > stage_remaining(sharing, 16).ms == math.ceil(11 * 4_182.5)
@@ -78,7 +78,7 @@ stages = st.fixed_dictionaries({
 
 @given(stages, st.integers(1, 10**4))
 def test_projection_rises_with_remaining_tasks(stage, more):
-    """0 <= median <= p95, rising with the tasks."""
+    """The median and the p95 of the remaining time rise with the remaining tasks; 0 <= median <= p95."""
     less, longer = stage_remaining(stage), stage_remaining({**stage, "num_tasks": stage["num_tasks"] + more})
 
     assert (less is None) == (longer is None)
@@ -130,7 +130,7 @@ def test_cold_start_is_never_projected_too_long(slots, waves, cold, task_ms):
 
 
 def test_share_of_work_is_the_share_of_tasks():
-    """What a quarter of the tasks read is a quarter of the work."""
+    """If a quarter of the tasks succeeded, a quarter of the work is done; without valid numbers the share is 1."""
     assert share_of_whole({"num_tasks": 8, "succeeded_tasks": 2}) == 0.25
     assert [share_of_whole(each) for each in ({}, {"num_tasks": 8}, {"num_tasks": 8, "succeeded_tasks": 9})] == [
         1.0
@@ -141,7 +141,10 @@ EXPECTED = Expected(92_000, 130_000)
 
 
 def test_forecast_uses_runs_and_running_stages():
-    """The remaining time is the longer of both sources, given the elapsed time; None without a source."""
+    """The forecast of the remaining time is the longer of two: from earlier runs and from running stages.
+
+    Without either of them it is None.
+    """
     alone = application_remaining(60_000, EXPECTED, None)
     overdue = application_remaining(200_000, EXPECTED, None)
 
@@ -154,7 +157,10 @@ def test_forecast_uses_runs_and_running_stages():
 
 
 def test_probability_of_being_late():
-    """It is 0.5 if the deadline is the expected duration and 0.05 at the p95; the higher of both sources counts."""
+    """The probability is 0.5 if the deadline is at the expected duration, and 0.05 if it is at the p95.
+
+    Of both sources, the higher probability is used.
+    """
     assert late_chance(0, 92_000, EXPECTED, None) == pytest.approx(0.5, abs=0.01)
     assert late_chance(0, 130_000, EXPECTED, None) == pytest.approx(0.05, abs=0.005)
     assert late_chance(60_000, 100_000, None, Remaining(40_000, 60_000)) == pytest.approx(0.5, abs=0.01)
@@ -172,7 +178,7 @@ expected = st.tuples(st.integers(1, 10**9), st.floats(1, 50)).map(
 
 @given(moments, moments, st.integers(1, 10**9), st.one_of(st.none(), expected), st.one_of(st.none(), moments))
 def test_probability_rises_with_elapsed_time(one, other, limit, known, stage_ms):
-    """The probability is between 0 and 1, never falls with elapsed time, and is 1 from the deadline on."""
+    """The probability of being late never falls with elapsed time, and is 1 after the deadline."""
     stages = None if stage_ms is None else Remaining(stage_ms, 2 * stage_ms)
     early, late = (late_chance(at, limit, known, stages) for at in sorted((one, other)))
 
@@ -183,7 +189,7 @@ def test_probability_rises_with_elapsed_time(one, other, limit, known, stage_ms)
 
 @given(moments, expected, st.integers(2, 50))
 def test_remaining_time_scales_and_is_ordered(elapsed, known, factor):
-    """0 <= median <= p95; if all durations double, both do."""
+    """If all durations double, median and p95 of the remaining time double; 0 <= median <= p95."""
     here = application_remaining(elapsed, known, None)
     there = application_remaining(elapsed * factor, Expected(known.ms * factor, known.p95_ms * factor), None)
 

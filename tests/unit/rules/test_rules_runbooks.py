@@ -15,14 +15,17 @@ CATALOG = load_catalog()
 
 @pytest.mark.parametrize("rule_id", list(CATALOG))
 def test_rule_runbook_url_leads_to_its_page(rule_id: str, repository: Path) -> None:
-    """The address is a file below docs and a heading in it."""
+    """The runbook address of a rule names an existing file below docs and a heading of this file."""
     path, _, heading = rule_runbook_url("docs/", rule_id).partition("#")
 
     assert f"\n## {heading.capitalize()}\n" in (repository / path).read_text(encoding="utf-8")
 
 
 def test_pipeline_runbook_url_leads_to_its_section(repository: Path) -> None:
-    """The address is a file below docs and a heading in it, in lower case as in rendered Markdown."""
+    """The runbook address of a pipeline alert names an existing file below docs and one of its headings.
+
+    The heading is in lower case, as in rendered Markdown.
+    """
     path, _, heading = runbook_page_url("docs", "pipeline", "SparkfuseProcessDown").partition("#")
     headings = [
         line[3:].lower() for line in (repository / path).read_text(encoding="utf-8").splitlines() if "## " in line
@@ -32,7 +35,7 @@ def test_pipeline_runbook_url_leads_to_its_section(repository: Path) -> None:
 
 
 def test_queries_are_read_from_a_runbook() -> None:
-    """Each fenced SQL block is one query; the text stays without them."""
+    """Each fenced SQL block of a runbook is one query; the text of the runbook is returned without them."""
     runbook = "1. Look:\n   ```sql\n   SELECT 1\n   ```\n2. Or:\n```sql\nSELECT 2\n```"
 
     assert [query.strip() for query in queries(runbook)] == ["SELECT 1", "SELECT 2"]

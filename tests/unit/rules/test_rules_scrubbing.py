@@ -31,7 +31,7 @@ def test_secrets_are_masked(text: str, kept: str) -> None:
 
 @pytest.mark.parametrize(("text", "kept"), _named("cut"))
 def test_truncated_secrets_are_masked(text: str, kept: str) -> None:
-    """A secret at the end of a truncated text has no end."""
+    """A secret is masked even if the text was truncated within the secret."""
     begin, end = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----\n"
     room = MOST_CHARS - len(text) - len(begin) - len(end)
 
@@ -40,7 +40,7 @@ def test_truncated_secrets_are_masked(text: str, kept: str) -> None:
 
 
 def test_long_text_ends_with_a_whole_word() -> None:
-    """After frames are dropped, half an address must not stay at the end."""
+    """A shortened text ends with a whole word, so half of a secret address cannot stay at the end."""
     frames, address = "\tat a.B(C.scala:1)\n" * 3440, "to https://me:hunter2"
     first = "a" * (MOST_SEARCHED - len(frames) - len(address) - 1)
 
@@ -55,7 +55,10 @@ def test_ordinary_text_stays(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "kept"), _named("scrub_query"))
 def test_literals_are_removed_from_queries(text: str, kept: str) -> None:
-    """A query keeps its structure without its literals, for every quoting and truncation."""
+    """The literals of a query are removed, whatever the quoting and wherever the text was truncated.
+
+    The structure of the query stays.
+    """
     assert scrub_query(text) == kept
     assert scrub_query(kept) == kept
 
@@ -72,7 +75,7 @@ def test_hostile_text_is_scrubbed_in_time(unit: str) -> None:
 
 @pytest.mark.parametrize("chars", range(20, 70, 7))
 def test_shortening_never_exposes_a_secret(chars: int) -> None:
-    """For any length limit, no part of the password remains."""
+    """No length limit leaves a part of the password in the text."""
     text = "connect to https://hunter2hunter2hunter2hunter2hunter2@db.example/orders"
 
     assert "hunter" not in shortened(text, chars)
@@ -90,7 +93,10 @@ def test_any_text_is_limited_to_2048_bytes(text: str) -> None:
 
 
 def test_last_cause_of_a_long_stack_stays() -> None:
-    """Most frames are dropped; SecretScrubberTest has the same text."""
+    """When a long stack is shortened, most frames are dropped and the last cause stays.
+
+    SecretScrubberTest has the same text.
+    """
     frames = "".join(
         f"\tat org.apache.spark.deep.Inside$.step{number}(Inside.scala:{number})\n" for number in range(60)
     )
@@ -102,7 +108,10 @@ def test_last_cause_of_a_long_stack_stays() -> None:
 
 
 def test_frame_of_the_python_runner_stays() -> None:
-    """A killed Python worker resets its socket; only this frame distinguishes it from a network error."""
+    """When a stack is shortened, the frame of the Python runner stays.
+
+    Only this frame distinguishes a killed Python worker from a network error.
+    """
     frames = "".join(f"\tat java.base/sun.nio.ch.Socket{number}.read(S.java:1)\n" for number in range(30))
     runner = "\tat org.apache.spark.api.python.PythonRunner$$anon$3.read(PythonRunner.scala:774)\n"
     first_two = "".join(frames.splitlines(keepends=True)[:2])

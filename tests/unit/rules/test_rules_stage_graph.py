@@ -24,7 +24,7 @@ def test_fingerprint_ignores_stage_ids():
 
 
 def test_fingerprints_of_parents_are_stored():
-    """The first call computes the fingerprints of all ancestors once."""
+    """The first call computes the fingerprints of all ancestors and stores them for later calls."""
     known = run(0)
     fingerprint_in_run(2, None, known)
 
@@ -32,7 +32,10 @@ def test_fingerprints_of_parents_are_stored():
 
 
 def test_stage_without_start_uses_its_name():
-    """A prefix marks the fingerprint, so that it never matches a complete one."""
+    """A stage without a start event has a fingerprint of its name.
+
+    A prefix marks this fingerprint, so that it never matches a complete one.
+    """
     assert fingerprint_in_run(7, None, CompleteRun({})).startswith(NAME_ONLY)
     assert fingerprint_in_run(7, "a at b.py:1", CompleteRun({})) == fingerprint_in_run(
         8, "a at b.py:9", CompleteRun({})

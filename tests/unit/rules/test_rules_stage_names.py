@@ -1,4 +1,4 @@
-"""Queries and stages are named by what they do, in words that their user knows."""
+"""Queries and stages are named by their tables and operators, in words that the user of the job knows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MACHINERY = re.compile(r"NativeMethodAccessorImpl|CompletableFuture|ThreadPoolEx
 
 
 def plan(*nodes: tuple[str, int] | tuple[str, int, str]) -> QueryPlan:
-    """A plan of (name, parent) or (name, parent, detail)."""
+    """Return a plan of nodes, each given as (name, parent) or (name, parent, detail)."""
     return QueryPlan(
         [node[0] for node in nodes], [node[1] for node in nodes], [node[2] if len(node) > 2 else "" for node in nodes]
     )
@@ -65,7 +65,7 @@ JOINED = plan(
 
 @pytest.mark.parametrize("log", LOGS)
 def test_names_of_a_log_are_golden(log) -> None:
-    """Each query and stage of a job of 50 queries has the name that a person has read and accepted."""
+    """The names of all queries and stages of a job with 50 queries equal the reviewed golden file."""
     golden = QUERIES / f"{log}.names.txt"
     text = "\n".join(NamedLog(QUERIES / f"{log}.zstd").lines()) + "\n"
     if os.environ.get("SPARKFUSE_WRITE_GOLDEN"):
@@ -76,7 +76,7 @@ def test_names_of_a_log_are_golden(log) -> None:
 
 @pytest.mark.parametrize("path", [*(QUERIES / f"{log}.zstd" for log in LOGS), *REAL], ids=lambda path: path.parent.name)
 def test_no_name_shows_machinery_of_spark(path) -> None:
-    """No name of a real log holds a thread pool, reflection or a generated function, and none is empty."""
+    """No name in a real log contains a thread pool, reflection or a generated function, and no name is empty."""
     log = NamedLog(path)
     lines = list(log.lines())
 
@@ -87,7 +87,7 @@ def test_no_name_shows_machinery_of_spark(path) -> None:
 
 @pytest.mark.parametrize("log", LOGS)
 def test_a_stage_keeps_its_name_when_its_query_ends(log) -> None:
-    """A plan version that holds the stage's operators gives the same name as all versions."""
+    """A stage gets the same name from all plan versions as from one version that contains the stage's operators."""
     named = NamedLog(QUERIES / f"{log}.zstd")
     differing = 0
     for stage in named.stages:
@@ -100,7 +100,10 @@ def test_a_stage_keeps_its_name_when_its_query_ends(log) -> None:
 
 
 def test_stage_is_named_by_tables_and_operators() -> None:
-    """The short name shows the joined tables, the title all steps and where the result goes."""
+    """The short name of a stage shows the joined tables.
+
+    The title shows all operators and the destination of the result.
+    """
     scopes = ["Exchange", "WholeStageCodegen (3)", "Scan parquet lake.lineitem"]
     found = name_stage(5, query_id=7, scope_names=scopes, plans=[JOINED], spark_name="count at FutureTask.java:264")
 
@@ -125,7 +128,7 @@ def test_stage_is_found_by_codegen_number(scopes, name) -> None:
 
 
 def test_newest_plan_with_all_operators_is_used() -> None:
-    """A re-plan that no longer holds the operators of a stage does not change its name."""
+    """If a newer plan no longer contains the operators of a stage, the name of the stage does not change."""
     before = plan(("WholeStageCodegen (1)", -1), ("SortMergeJoin", 0), ("Scan a.b", 1, "a.b"), ("Scan c.d", 1, "c.d"))
     after = plan(("WholeStageCodegen (9)", -1), ("HashAggregate", 0), ("Scan x.y", 1, "x.y"))
 
@@ -161,7 +164,7 @@ def test_newest_plan_with_all_operators_is_used() -> None:
     ],
 )  # fmt: skip
 def test_query_is_named_by_sources_and_sink(nodes, name, sources, sink) -> None:
-    """Without a description the query's name shows what it reads or writes."""
+    """A query without a description is named by the tables that it reads or writes."""
     found = name_query(1, description="save at NativeMethodAccessorImpl.java:0", plans=[plan(*nodes)])
 
     assert (found.name, found.sources, found.sink) == (name, sources, sink)
@@ -183,7 +186,7 @@ def test_query_is_named_by_sources_and_sink(nodes, name, sources, sink) -> None:
     ],
 )  # fmt: skip
 def test_description_of_the_user_comes_first(description, name) -> None:
-    """The user's own words name a query; call sites and other texts of Spark do not."""
+    """A query is named by the user's description; call sites and other texts of Spark are not used."""
     named = name_query(7, description=description, plans=[JOINED]).name
 
     assert named.replace("q7: lineitem ⋈ part", "q7: aggregate lineitem ⋈ part") == name
@@ -203,7 +206,10 @@ def test_description_of_the_user_comes_first(description, name) -> None:
     ],
 )
 def test_join_is_named_by_its_type(details, name, step) -> None:
-    """Semi and anti joins, intersections and differences read as such; different joins of a query are only joins."""
+    """Semi joins, anti joins, intersections and differences have their own names.
+
+    If a query has joins of several types, they are called joins.
+    """
     joins = [("SortMergeJoin", place - 1, detail) for place, detail in enumerate(details)]
     below = len(joins) - 1
     found = name_query(1, plans=[plan(*joins, ("Scan a.x", below, "a.x"), ("Scan a.y", below, "a.y"))])
@@ -214,7 +220,7 @@ def test_join_is_named_by_its_type(details, name, step) -> None:
 
 @pytest.mark.parametrize("sink", ["console", "kafka", "memory", "noop"])
 def test_write_without_a_table_is_named_by_its_format(sink) -> None:
-    """A sink that is no table and no path is named by its format, also in Spark 4, where the node has a name."""
+    """A sink that is neither a table nor a path is named by its format, also in Spark 4, where the node has a name."""
     nodes: list[tuple[str, int] | tuple[str, int, str]] = [
         ("OverwriteByExpression a-table", -1, sink),
         ("Scan a.x", 0, "a.x"),
@@ -226,14 +232,14 @@ def test_write_without_a_table_is_named_by_its_format(sink) -> None:
 
 
 def test_distinct_rows_are_no_aggregate() -> None:
-    """An aggregate that computes nothing is called distinct."""
+    """An aggregate that computes no value is called distinct."""
     found = name_query(1, plans=[plan(("HashAggregate", -1, "distinct a, b"), ("Scan a.x", 0, "a.x"))])
 
     assert (found.name, found.title) == ("q1: distinct x", "query 1: scan x; distinct a, b")
 
 
 def test_columns_that_spark_adds_are_not_shown() -> None:
-    """A rollup shows the user's columns, and a key that is computed is called an expression."""
+    """The name of a rollup shows only the user's columns; a computed key is shown as an expression."""
     nodes = [
         ("HashAggregate", -1, "group by _groupingexpression"),
         ("HashAggregate", 0, "group by state, spark_grouping_id"),
@@ -246,14 +252,17 @@ def test_columns_that_spark_adds_are_not_shown() -> None:
 
 
 def test_query_without_operators_shows_its_line_once() -> None:
-    """A query without a plan has the user's line as name and as title, without brackets."""
+    """A query without a plan has the user's line of code as its name and its title, without brackets."""
     found = name_query(2, call_site="collect at orders.py:4")
 
     assert (found.name, found.title) == ("q2: collect at orders.py:4", "query 2: collect at orders.py:4")
 
 
 def test_stage_that_writes_repartitioned_rows_is_a_write() -> None:
-    """Spark gives such a stage only the scopes of its writer and of the exchange that it reads."""
+    """A stage that writes repartitioned rows is named as a write.
+
+    Spark gives it only the scopes of its writer and of the exchange that it reads.
+    """
     nodes: list[tuple[str, int] | tuple[str, int, str]] = [
         ("Execute InsertIntoHadoopFsRelationCommand", -1, "out/orders csv"),
         ("WriteFiles", 0),
@@ -267,7 +276,7 @@ def test_stage_that_writes_repartitioned_rows_is_a_write() -> None:
 
 
 def test_stage_with_the_scope_of_an_exchange_only_is_a_write() -> None:
-    """Before Spark 3.4 the writer has no scope."""
+    """A stage with only the scope of an exchange is named as a write. Before Spark 3.4 the writer has no scope."""
     nodes: list[tuple[str, int] | tuple[str, int, str]] = [
         ("Execute InsertIntoHadoopFsRelationCommand", -1, "out/orders csv"),
         ("Exchange", 0, "RoundRobinPartitioning"),
@@ -283,7 +292,7 @@ def test_stage_with_the_scope_of_an_exchange_only_is_a_write() -> None:
 
 
 def test_many_tables_are_counted() -> None:
-    """A short name stays within its bound; tables without room are counted."""
+    """A short name stays within its limit; it shows the number of tables for which there is no room."""
     scans = [(f"Scan t{n}", 0, f"lake.a_rather_long_table_{n}") for n in range(9)]
     found = name_query(123_456, plans=[plan(("SortMergeJoin", -1), *scans)])
 
@@ -312,7 +321,7 @@ def test_many_tables_are_counted() -> None:
     ],
 )  # fmt: skip
 def test_stage_without_a_query_is_named_by_its_line(scopes, site, spark_name, name) -> None:
-    """A stage of an RDD shows the user's line, else its RDD operators, else its number."""
+    """A stage of an RDD is named by the user's line of code, else by its RDD operators, else by its number."""
     assert name_stage(4, scope_names=scopes, call_site=site, spark_name=spark_name).name == name
 
 
@@ -326,12 +335,12 @@ def test_stage_without_a_query_is_named_by_its_line(scopes, site, spark_name, na
     ],
 )
 def test_stage_of_a_query_without_plan_is_named_by_its_scopes(scopes, name) -> None:
-    """If no plan of the query is known, the names of the operators say what the stage does."""
+    """If the plan of a query is unknown, its stages are named by the operator names in their scopes."""
     assert name_stage(8, query_id=3, scope_names=scopes, call_site="count at words.py:14").name == name
 
 
 def test_operators_without_codegen_numbers_are_found_by_name() -> None:
-    """Logs of Spark 2 have no codegen numbers; the names of the other operators find the part."""
+    """If a log has no codegen numbers, as in Spark 2, operator names show to which part of the plan a stage belongs."""
     old = plan(("Exchange", -1), ("WholeStageCodegen", 0), ("SortMergeJoin", 1), ("InputAdapter", 2),
                ("Exchange", 3), ("WholeStageCodegen", 4), ("Scan a.b", 5, "a.b"), ("InputAdapter", 2),
                ("Exchange", 7), ("Scan csv ", 8, "in/c csv"))  # fmt: skip
@@ -343,7 +352,7 @@ def test_operators_without_codegen_numbers_are_found_by_name() -> None:
     "text", ["a\x00b\x1b[31m", "\u202egpj.exe", "x" * 10_000, "\ud800", "' OR 1=1 --", "\u2028", "💥" * 99]
 )
 def test_hostile_texts_stay_on_one_visible_line(text) -> None:
-    """Control characters and marks that turn the direction of text do not reach a name."""
+    """Names contain no control characters and no marks that change the text direction."""
     node = plan((f"Scan {text}", -1, text))
     names: list[StageName | QueryName] = [
         name_stage(1, query_id=1, scope_names=[text], plans=[node], call_site=text, spark_name=text),
@@ -369,7 +378,7 @@ NODES = st.lists(
 
 @given(nodes=NODES, scopes=st.lists(st.one_of(st.sampled_from(JOINED.names), st.text())), text=st.text())
 def test_any_plan_has_a_name(nodes, scopes, text) -> None:
-    """No plan, scope or text makes the naming fail, and the same input always gives the same name."""
+    """Any plan, scope and text gives a name without an error, and the same input always gives the same name."""
     plans = [QueryPlan(*([node[part] for node in nodes] for part in range(3))), QueryPlan((text,), (), ())]
     arguments = {"query_id": 3, "scope_names": scopes, "plans": plans, "call_site": text, "spark_name": text}
     first = name_stage(1, **arguments)
@@ -382,7 +391,7 @@ def test_any_plan_has_a_name(nodes, scopes, text) -> None:
 
 @pytest.mark.parametrize("name", ["Project", "InMemoryTableScan"])
 def test_deep_plan_takes_no_time(name) -> None:
-    """A plan of thousands of nodes in one chain is named in little time."""
+    """A plan with a chain of thousands of nodes is named within the time limit."""
     nodes = [(f"Exchange {n}" if n % 3 == 0 else name, n - 1) for n in range(6_000)]
     started = time.monotonic()
     deep = plan(*nodes)
@@ -403,5 +412,5 @@ def test_deep_plan_takes_no_time(name) -> None:
     ],
 )  # fmt: skip
 def test_kind_of_node(name, kind) -> None:
-    """Nodes of Spark and of engines that replace its operators have their kind."""
+    """Plan nodes of Spark, and of engines that replace its operators, are assigned to the expected kind."""
     assert kind_of(name) == kind

@@ -65,12 +65,15 @@ def test_application_sample_requires_success():
 
 
 def test_failed_job_or_stage_is_no_success():
-    """An absent count of failures means 0."""
+    """An application with a failed job or stage is not successful; an absent number of failures is 0."""
     assert [ended_well(0, 0), ended_well(None, 0), ended_well(1, 0), ended_well(0, 1)] == [True, True, False, False]
 
 
 def test_expectation_is_converted_to_columns():
-    """The columns have the expected values and `moved`; CPU columns only if CPU time is known."""
+    """The columns of an expectation are the expected values and `moved`.
+
+    CPU columns exist only if CPU time is known.
+    """
     expected = Expectation(7, 100, 150, None, None, True, "rows")
 
     assert expected_columns(expected, 200, 80) == {
@@ -84,7 +87,7 @@ def test_expectation_is_converted_to_columns():
 
 
 def test_incomplete_evidence_is_never_critical():
-    """If completeness is below 0.99, critical becomes warning; lower severities stay."""
+    """If completeness is below 0.99, the severity critical becomes warning; lower severities stay."""
     assert [capped_severity("critical", 0.99), capped_severity("critical", 0.989), capped_severity("info", 0.0)] == [
         "critical",
         "warning",

@@ -27,7 +27,7 @@ RUNS = [Sample(f"run-{number}", number, 60_000, disk_spilled_bytes=10 * number) 
     ],
 )  # fmt: skip
 def test_usual_spill_is_largest_of_earlier_runs(samples, expected):
-    """The column is the largest spill of the runs that ended before; absent if it is unknown."""
+    """The usual spill is the largest spill of the runs that ended before; if it is unknown, the column is absent."""
     fitted = fit(samples, NOW)
 
     assert fitted is not None
@@ -35,12 +35,12 @@ def test_usual_spill_is_largest_of_earlier_runs(samples, expected):
 
 
 def test_five_runs_are_required():
-    """Below five runs a stage has no baseline, so it has no usual spill."""
+    """A stage with fewer than five runs has no baseline, so it has no usual spill."""
     assert fit(RUNS[:4], NOW) is None
 
 
 def test_stage_sample_stores_the_spill():
-    """The spill of a stage is stored with its sample, 0 as 0."""
+    """The training sample of a stage stores its spill; a spill of 0 is stored as 0."""
     ended = {"status": "succeeded", "elapsed_ms": 900, "num_tasks": 1, "succeeded_tasks": 1}
     samples = [stage_sample("run", 1.0, {**ended, "disk_spilled_bytes": spilled}) for spilled in (7, 0, None)]
 

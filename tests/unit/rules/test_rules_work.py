@@ -29,12 +29,12 @@ amounts = st.none() | st.integers(min_value=0, max_value=2**62)
     ],
 )
 def test_stage_work_is_input_or_operator_rows(stage, measures):
-    """Operator rows count only if neither bytes nor records were reported."""
+    """Operator rows are used as the work of a stage only if it reported neither bytes nor records."""
     assert set(work_of(stage).sizes()) == measures
 
 
 def test_application_work_is_input_plus_operator_rows():
-    """Stages with input report records, the others rows; the sum grows with both."""
+    """The work of an application is the records of stages with input plus the operator rows of other stages."""
     work = work_of({"work_bytes": 4_000, "work_records": 300, "operator_rows": 700})
 
     assert {name: round(math.exp(size)) for name, size in work.sizes().items()} == {
@@ -43,13 +43,16 @@ def test_application_work_is_input_plus_operator_rows():
 
 
 def test_application_with_input_only_has_no_rows():
-    """Operator rows do not count if the input has records, because they would count the records twice."""
+    """If the input of an application has records, operator rows are not added.
+
+    Otherwise the same records would be counted twice.
+    """
     assert set(work_of({"work_bytes": 4_000, "work_records": 300}).sizes()) == {BYTES, RECORDS}
 
 
 @given(amounts, amounts, amounts)
 def test_stage_with_input_has_no_operator_rows(read, records, rows):
-    """For any numbers, rows count only if nothing was read."""
+    """For any numbers, operator rows are used only if the stage read nothing."""
     actual = operator_rows({"work_bytes": read, "work_records": records, "operator_rows_max": rows})
 
     assert actual == (None if read or records or not rows else rows)
@@ -57,7 +60,7 @@ def test_stage_with_input_has_no_operator_rows(read, records, rows):
 
 @given(amounts, amounts, amounts, amounts)
 def test_more_work_is_never_less(read, records, rows, more):
-    """Each measure rises with its amounts."""
+    """If an amount of input or output grows, no measure of work falls."""
     least, most = Work(read, records, rows), Work(*((each or 0) + (more or 0) for each in (read, records, rows)))
 
     assert all(size <= most.sizes()[measure] for measure, size in least.sizes().items())

@@ -49,7 +49,7 @@ class Run:
         )
 
     def started(self, at: int, **more: str) -> LiveRow:
-        """``more`` are settings of Sparkfuse, such as ``deadline``."""
+        """Return the start of the application; ``more`` are settings of Sparkfuse, such as ``deadline``."""
         given = {f"spark.sparkfuse.{name}": value for name, value in more.items()}
         properties = {"spark.sparkfuse.job": self.job, **given}
         return self.row("application_started", at, application_started={"name": self.job, "properties": properties})
@@ -154,7 +154,7 @@ class Run:
         return self.row("job_started", at, job_started=given)
 
     def job_ended(self, at: int, job_id: int = 1, reason: str | None = None) -> LiveRow:
-        """Return the end of a job, which succeeded if there is no ``reason``."""
+        """Return the row of an ended job, which succeeded unless a ``reason`` is given."""
         given = {"job_id": job_id, "completed_ms": at - 100, "succeeded": reason is None, "failure_reason": reason}
         return self.row("job_ended", at, job_ended=given)
 
@@ -166,7 +166,7 @@ class Run:
     def query_plan(
         self, at: int, execution: int = 5, version: int = 0, nodes: Sequence[tuple[str, int, str]] = SCAN_AND_EXCHANGE
     ) -> LiveRow:
-        """Return a version of a plan; each node has a name, the number of its parent, and a detail."""
+        """Return one version of a query's plan; each node has a name, the number of its parent, and a detail."""
         names, parents, details = zip(*nodes, strict=True)
         given = {"sql_execution_id": execution, "plan_version": version, "node_names": names,
                  "node_parents": parents, "node_details": details}  # fmt: skip
@@ -178,7 +178,7 @@ class Run:
         return self.row("query_live", at, query={**given, **more})
 
     def query_ended(self, at: int, execution: int = 5, reason: str | None = None) -> LiveRow:
-        """Return the end of a SQL execution, which succeeded if there is no ``reason``."""
+        """Return the row of an ended SQL execution, which succeeded unless a ``reason`` is given."""
         given = {"sql_execution_id": execution, "ended_ms": at - 100, "failure_reason": reason}
         return self.row("sql_ended", at, sql_ended=given)
 
@@ -191,14 +191,14 @@ class Run:
         return self.row("executor_removed", at, executor_removed=given)
 
     def whole_application(self, wall_ms: int) -> Iterator[LiveRow]:
-        """Return a whole run with one stage and, before its end, the row of the application."""
+        """Return the rows of a complete run with one stage, including the row of the application before its end."""
         *rows, ended = self.whole(wall_ms)
         done = self.application_done(ended.window_end_ms, wall_ms)
         done.row_seq, ended.row_seq = ended.row_seq, done.row_seq
         yield from [*rows, done, ended]
 
     def whole(self, wall_ms: int, **more: Any) -> Iterator[LiveRow]:
-        """Return a whole successful run with one stage of ``wall_ms``, window by window."""
+        """Return the rows of a complete successful run with one stage of ``wall_ms``, window by window."""
         at = _window_end(self.start_ms)
         yield self.started(at)
         yield self.stage_started(at)
@@ -212,7 +212,7 @@ class Run:
 
 
 def tick(at: int, clock: int = 0) -> LiveRow:
-    """Return a tick of the pipeline's clock, which only advances the time."""
+    """Return a tick of the pipeline's clock, a record that only advances the time."""
     return LiveRow(view="tick", app_id=f"clock-{clock}", window_end_ms=at, tick={"sent_ms": at})
 
 

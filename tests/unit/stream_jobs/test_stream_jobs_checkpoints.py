@@ -30,7 +30,10 @@ def checkpoint(directory: Path, start: str, number: int, at: int, content: bytes
 
 
 def test_newest_complete_checkpoint_of_all_starts_is_found(tmp_path: Path) -> None:
-    """The newest checkpoint is found by time, because each start numbers them from 1; incomplete ones are skipped."""
+    """The newest complete checkpoint is found by its time.
+
+    Its number cannot be used, because each start of the job numbers checkpoints from 1.
+    """
     checkpoint(tmp_path, "first", 90, at=100)
     newest = checkpoint(tmp_path, "second", 2, at=200)
     checkpoint(tmp_path, "second", 3, at=300, content=b"")
@@ -46,7 +49,7 @@ def test_empty_or_missing_folder_has_no_checkpoint(tmp_path: Path) -> None:
 
 
 def test_folders_of_retained_checkpoints_stay(tmp_path: Path) -> None:
-    """Older checkpoints are removed, but not the files of an earlier start that a retained one uses."""
+    """Older checkpoints are removed, except files that a retained checkpoint still uses."""
     checkpoint(tmp_path, "aaaa", 1, at=100)
     checkpoint(tmp_path, "bbbb", 7, at=200)
     (tmp_path / "bbbb" / "shared").mkdir()
@@ -71,7 +74,10 @@ def test_incompatible_checkpoint_is_recognised() -> None:
 def test_incompatible_checkpoint_names_the_folder_to_remove(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], other_failure: bool
 ) -> None:
-    """The message is one sentence without a stack trace; other failures are raised unchanged."""
+    """An incompatible checkpoint gives one sentence that names the folder to remove.
+
+    Other failures are raised unchanged.
+    """
 
     @contextlib.contextmanager
     def submit(_settings: Settings) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Merges the findings of runs, and publishes the result at the intervals that Alertmanager needs."""
+"""Merging the findings of runs, and publishing the result as often as Alertmanager requires."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def part(run: str, state: str = "firing", severity: str = "warning", at: int = N
 
 
 class PublishedFinding:
-    """A finding over time: the records that were published, by a clock that the test advances."""
+    """A finding that is published over time, by a clock that the test advances; it stores the published records."""
 
     def __init__(self) -> None:
         self.group: FindingGroup | None = None
@@ -58,7 +58,10 @@ class PublishedFinding:
 
 
 def test_firing_finding_is_published_every_minute():
-    """Alertmanager ends an alert that is not sent again; each record has the newest evidence."""
+    """A firing finding is published every minute with its newest evidence.
+
+    Alertmanager ends an alert that is not sent again.
+    """
     published = PublishedFinding()
     for second in range(0, 130, 5):
         published.receive(second, part("a", at=NOW + second * 1000))
@@ -70,7 +73,10 @@ def test_firing_finding_is_published_every_minute():
 
 
 def test_resolved_finding_is_published_for_five_minutes():
-    """A receiver that was down for a moment still learns that it resolved, and the state is dropped then."""
+    """A resolved finding is published for five minutes, and then its state is dropped.
+
+    A receiver that was down for a moment still gets the resolution.
+    """
     published = PublishedFinding()
     published.receive(0, part("a"))
     published.receive(20, part("a", "resolved", at=NOW + 20_000))
@@ -82,7 +88,10 @@ def test_resolved_finding_is_published_for_five_minutes():
 
 
 def test_finding_is_firing_for_at_least_15_seconds():
-    """Alertmanager waits before it notifies, and sends no notification for an alert that resolved meanwhile."""
+    """A finding is published as firing for at least 15 seconds.
+
+    Alertmanager waits before it notifies, and does not notify if the alert resolved in the meantime.
+    """
     published = PublishedFinding()
     published.receive(0, part("a"))
     published.receive(1, part("a", "resolved", at=NOW + 1_000))
@@ -93,7 +102,7 @@ def test_finding_is_firing_for_at_least_15_seconds():
 
 
 def test_finding_resolves_when_its_last_run_resolves():
-    """Two runs of one job are one finding; the end of the first resolves only its part."""
+    """A finding that two runs of a job share resolves when the last of these runs resolves."""
     published = PublishedFinding()
     published.receive(0, part("a"))
     published.receive(20, part("b"))
@@ -109,7 +118,7 @@ def test_finding_resolves_when_its_last_run_resolves():
 
 
 def test_many_tasks_of_one_stage_share_one_record():
-    """If a thousand tasks get stuck at once, two records are published, with a bounded number of runs."""
+    """If a thousand tasks of a stage get stuck at once, two records with a bounded number of runs are published."""
     published = PublishedFinding()
     for task_id in range(1000):
         published.receive(task_id / 2000, part("a", task_id=task_id))
@@ -120,7 +129,7 @@ def test_many_tasks_of_one_stage_share_one_record():
 
 
 def test_higher_severity_is_published_at_once():
-    """A finding that becomes critical does not wait for the next minute."""
+    """If the severity of a finding becomes critical, a record is published at once, not at the next minute."""
     published = PublishedFinding()
     published.receive(0, part("a"))
     published.receive(0.2, part("b", severity="critical"))
@@ -129,7 +138,7 @@ def test_higher_severity_is_published_at_once():
 
 
 def test_resolution_of_an_unknown_run_is_ignored():
-    """A run beyond the limit was never published as firing, so its resolution is not published."""
+    """The resolution of a run beyond the limit is not published, because it was never published as firing."""
     published = PublishedFinding()
     published.receive(0, part("a", "resolved"))
     published.receive(1, part("a"))
@@ -139,7 +148,7 @@ def test_resolution_of_an_unknown_run_is_ignored():
 
 
 def test_next_run_reuses_the_finding_id():
-    """The id stays the same; the start is that of the new run."""
+    """In the next run, the finding has the same id, and its start is that of the new run."""
     published = PublishedFinding()
     published.receive(0, part("a"))
     published.receive(20, part("a", "resolved", at=NOW + 20_000))

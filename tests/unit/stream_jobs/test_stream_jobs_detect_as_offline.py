@@ -37,7 +37,7 @@ def read(run: Run, folder: Path) -> Application:
 
 
 def live_rows(application: Application) -> Iterator[LiveRow]:
-    """Return the application's rows as the windows job writes them, with the numbers of its log."""
+    """Return the application's rows as the windows job writes them, with the numbers of the event log."""
     known = AppLive.DESCRIPTOR.fields_by_name
     columns = {name: value for name, value in application.row.items() if name in known}
     members: tuple[dict[str, Any], ...] = (
@@ -54,7 +54,7 @@ def live_rows(application: Application) -> Iterator[LiveRow]:
 
 
 class Live:
-    """The baselines of the job, as the detect job stores them."""
+    """The baselines of a job, stored as in the detect job."""
 
     def __init__(self) -> None:
         self.baselines = baselines.JobBaselines(InMemoryMapState(), lambda _key: None)
@@ -82,7 +82,7 @@ class Live:
     ],
 )
 def test_live_and_offline_have_the_same_expectations(run: Run, tmp_path: Path):
-    """Every sample and every expected value is equal, computed from the same logs."""
+    """Live detection and offline analysis compute equal samples and equal expected values from the same logs."""
     live, healthy = Live(), [read(each, tmp_path) for each in HEALTHY]
     for application in healthy:
         _, samples = live.process(application)

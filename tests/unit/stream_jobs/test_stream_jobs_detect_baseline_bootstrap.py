@@ -1,4 +1,4 @@
-"""Recognizes the records of the topic baselines that the job wrote itself."""
+"""Recognition of records in the topic baselines that the detect job itself wrote."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from sparkfuse_stream_jobs.detect.baseline_bootstrap import OwnRecords
 
 
 def test_own_record_is_recognized_once():
-    """A second equal record has another writer, or was written again after a failure."""
+    """A record that the job wrote is recognized once.
+
+    A second equal record comes from another writer, or was written again after a failure.
+    """
     own = OwnRecords()
     own.add(b"ours")
 
@@ -15,7 +18,10 @@ def test_own_record_is_recognized_once():
 
 
 def test_own_records_are_bounded():
-    """The oldest are dropped, and read like records of others if they come back later."""
+    """The number of remembered own records is limited, and the oldest are dropped.
+
+    A dropped record that is read later is treated as a record of another writer.
+    """
     own = OwnRecords(limit=3)
     for number in range(5):
         own.add(b"%d" % number)

@@ -24,7 +24,7 @@ def identify_all(rows: Iterable[LiveRow]) -> list[identify.Output]:
 
 
 def sample_of(rows: Iterable[LiveRow]) -> Baseline:
-    """Return the last output of the identify step, which is the sample of the run's stage."""
+    """Return the training sample of the run's stage, which is the last output of the identify step."""
     sample = identify_all(rows)[-1]
     assert isinstance(sample, Baseline)
     return sample
@@ -46,7 +46,7 @@ def last_row(run: Run, wall_ms: int) -> LiveRow:
 
 
 def test_fewer_than_five_runs_give_no_expectation():
-    """Below five runs an outlier cannot be distinguished from the others."""
+    """Fewer than five runs give no expected values, because an outlier cannot be distinguished from the other runs."""
     held = job_baselines()
     learn_runs(4, held)
     row = baselines.add_expectations(last_row(Run("app-x", T + 9 * HOUR), 60_000), held)
@@ -56,7 +56,7 @@ def test_fewer_than_five_runs_give_no_expectation():
 
 
 def test_row_has_expected_values_after_five_runs():
-    """Rules compare the columns of the row with its expected values."""
+    """After five runs, a row has columns with expected values, which rules compare with the other columns."""
     held = job_baselines()
     learn_runs(5, held)
     stage = baselines.add_expectations(last_row(Run("app-x", T + 9 * HOUR), 60_000), held).stage
@@ -80,7 +80,7 @@ def test_run_is_compared_with_runs_that_ended_before_it():
 
 
 def test_lost_state_is_restored_from_published_baselines():
-    """After a loss of state the job reads the baselines that it published, and merges each once."""
+    """After a loss of state, the job reads the baselines that it published, and merges each baseline once."""
     seed = learn_runs(5, job_baselines())
     cold = job_baselines(seed)
     grown = baselines.learn_sample(sample_of(Run("app-9", T + 9 * HOUR).whole(20_000)), cold)
@@ -90,7 +90,10 @@ def test_lost_state_is_restored_from_published_baselines():
 
 
 def test_backfilled_runs_are_merged_with_live_runs():
-    """A backfill may run before or during the job; a run that both learned counts once."""
+    """The runs of a backfill are merged with live runs, and a run from both is used once.
+
+    A backfill may run before or during the job.
+    """
     everything, published = learn_runs(7, job_baselines()), PublishedBaselines()
     try:
         held = baselines.JobBaselines(InMemoryMapState(), published)
@@ -114,7 +117,7 @@ def test_backfilled_runs_are_merged_with_live_runs():
 
 
 def test_repeated_sample_is_ignored():
-    """After a restart a run may be learned again."""
+    """A sample that is learned again, as after a restart, is ignored."""
     held = job_baselines()
     sample = sample_of(Run("app-1", T).whole(20_000))
 
@@ -122,7 +125,10 @@ def test_repeated_sample_is_ignored():
 
 
 def test_tenants_do_not_share_baselines():
-    """Clusters do not share them either; a baseline without both belongs to the default cluster and tenant."""
+    """Tenants do not share baselines, and neither do clusters.
+
+    A baseline without cluster and tenant belongs to the default ones.
+    """
     row = last_row(Run("app-1", T), 20_000)
     key = baselines.key_of_row(row)
     bare = LiveRow.FromString(row.SerializeToString())
@@ -137,7 +143,10 @@ def test_tenants_do_not_share_baselines():
 
 
 def test_new_level_is_accepted_after_three_runs():
-    """The baseline stores when its level changed, so that people can see why the expectation changed."""
+    """Three consistent runs are accepted as a new level of durations.
+
+    The baseline stores the time of the change, so that people can see why the expectation changed.
+    """
     held = job_baselines()
     learn_runs(8, held)
     samples = [sample_of(Run(f"app-{n}", T + n * HOUR).whole(100_000)) for n in (20, 21, 22)]
@@ -150,7 +159,10 @@ def test_new_level_is_accepted_after_three_runs():
 
 
 def test_fit_is_reused_until_a_sample_is_learned():
-    """A run that ends during a stage does not change the expected values of the stage."""
+    """The fit of a baseline is reused until a sample is learned.
+
+    A run that ends while a stage is running does not change the stage's expected values.
+    """
     held = job_baselines()
     learn_runs(6, held)
     run = Run("app-x", T + 9 * HOUR)
@@ -168,7 +180,10 @@ def test_fit_is_reused_until_a_sample_is_learned():
 
 
 def test_baseline_with_cluster_replaces_one_without():
-    """An older version published the one without under another key, so it may be read before or after."""
+    """A baseline with a cluster replaces one without, whichever is read first.
+
+    An older version published baselines without a cluster under another key.
+    """
     of_stage: dict[str, Any] = {"job_key": "orders", "stage_fingerprint": "f00"}
     old = Baseline(stage_name="old", **of_stage)
     new, newest = (

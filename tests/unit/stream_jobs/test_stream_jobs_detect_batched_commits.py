@@ -1,4 +1,7 @@
-"""Changed state is written in one batch at the end of a bundle, and the bundle waits until the JVM has stored it."""
+"""Changed state is written in one batch at the end of a bundle.
+
+The bundle ends only after the JVM has stored the batch.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from sparkfuse_stream_jobs.detect.state.batched_commits import BatchedCommits
 
 
 class Answer:
-    """A future of the JVM's answer, like Beam's."""
+    """A future with the JVM's answer, as in Beam."""
 
     def __init__(self, jvm: Jvm, error: str) -> None:
         self.jvm, self.error = jvm, error
@@ -59,7 +62,7 @@ class Backend:
 
 
 def written(backend: Backend, name: str) -> Any:
-    """Return a state of PyFlink with a change: its commit waits for the answer, if it gets one."""
+    """Return a changed PyFlink state whose commit waits for the answer of the JVM."""
 
     def commit() -> None:
         if answer := backend._map_state_handler._underlying.append_raw(name, b""):
@@ -69,7 +72,10 @@ def written(backend: Backend, name: str) -> Any:
 
 
 def test_all_writes_are_sent_before_the_first_wait():
-    """Two states of a bundle: both writes, then both answers. A state that changed twice is written once."""
+    """At the end of a bundle, all changed states are written before the first answer is awaited.
+
+    A state that changed twice is written once.
+    """
     backend = Backend()
     commits = BatchedCommits.of(backend)
     first = written(backend, "a")
@@ -80,7 +86,7 @@ def test_all_writes_are_sent_before_the_first_wait():
 
 
 def test_bundle_writes_only_its_own_changes():
-    """A state that the previous bundle changed is not written again."""
+    """A bundle writes only the states that it changed itself, and none that the previous bundle changed."""
     backend = Backend()
     BatchedCommits.of(backend).mark_changed(written(backend, "a"))
     backend.commit()
@@ -90,7 +96,10 @@ def test_bundle_writes_only_its_own_changes():
 
 
 def test_writes_within_the_bundle_are_awaited_at_its_end():
-    """PyFlink writes an evicted state at once; the end of the bundle waits for that write and for removals too."""
+    """The end of a bundle also waits for writes and removals that were sent within the bundle.
+
+    PyFlink writes an evicted state at once.
+    """
     backend = Backend()
     commits = BatchedCommits.of(backend)
     written(backend, "evicted").commit()
@@ -110,13 +119,13 @@ def test_writes_within_the_bundle_are_awaited_at_its_end():
 
 
 def test_step_has_one_instance_for_all_maps():
-    """A second instance would wrap the first one."""
+    """A step has one committing instance for all its maps, because a second instance would wrap the first one."""
     backend = Backend()
     assert BatchedCommits.of(backend) is BatchedCommits.of(backend)
 
 
 def test_rejected_write_fails_the_bundle():
-    """The job restarts from its checkpoint."""
+    """If the JVM rejects a write, the bundle fails, so the job restarts from its checkpoint."""
     backend = Backend()
     backend.jvm.error = "no space on the disk"
     BatchedCommits.of(backend).mark_changed(written(backend, "a"))
@@ -126,7 +135,7 @@ def test_rejected_write_fails_the_bundle():
 
 @pytest.mark.parametrize("gone", [{"_exception": ConnectionError("the stream broke")}, {"_done": True}])
 def test_lost_jvm_ends_the_wait(gone: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
-    """If the stream to the JVM ended, no answer will come."""
+    """If the stream to the JVM ended, the bundle stops waiting for an answer."""
     monkeypatch.setattr(batched_commits, "ANSWER_SECONDS", 0.0)
     backend = Backend()
     BatchedCommits.of(backend).mark_changed(written(backend, "a"))

@@ -38,7 +38,7 @@ JOIN = (
 
 
 class Identified:
-    """A run that passes through the identify step."""
+    """A run whose rows pass through the identify step."""
 
     def __init__(self) -> None:
         self.run = Run("app-1", T)
@@ -68,7 +68,7 @@ def short(names: Iterable[DisplayName]) -> list[tuple[str, str]]:
 
 
 def test_stage_row_has_name_of_its_query_and_table():
-    """The call site of a thread pool does not describe a stage; its query and tables do."""
+    """A stage is named by its query and tables, and not by a call site in a thread pool."""
     identified = Identified()
     identified.start_query()
     stage = identified.last_row(identified.run.stage(T + W, 900)).stage
@@ -80,7 +80,7 @@ def test_stage_row_has_name_of_its_query_and_table():
 
 
 def test_task_and_failure_rows_have_the_name_of_their_stage():
-    """Findings on tasks and on failures name the stage."""
+    """Rows of tasks and of failures have the name of their stage, so that findings can show it."""
     identified = Identified()
     identified.start_query()
     rows = [identified.run.task(T + W, 900), identified.run.failure(T + W), identified.run.stage(T + W, 900)]
@@ -90,7 +90,7 @@ def test_task_and_failure_rows_have_the_name_of_their_stage():
 
 
 def test_stage_without_start_is_named_by_its_id():
-    """If the start of a stage was lost, nothing else is known about it."""
+    """If the start of a stage was lost, the stage is named by its id."""
     identified = Identified()
     stage = identified.last_row(identified.run.stage(T + W, 900)).stage
 
@@ -98,7 +98,7 @@ def test_stage_without_start_is_named_by_its_id():
 
 
 def test_stage_without_query_is_named_by_its_call_site():
-    """A stage of an RDD job has the call site of the user's code."""
+    """A stage without a query is named by its call site, as in jobs that use RDDs."""
     identified = Identified()
     start = identified.run.stage_started(T, name=CALL_SITE, scope_names=["map"], call_site="count_words at words.py:14")
     stage = identified.last_row(start, identified.run.stage(T + W, 900)).stage
@@ -122,19 +122,19 @@ def test_query_row_has_name_sources_and_sink():
 
 
 def shifted() -> list[tuple[str, int, str]]:
-    """The plan with one scan, below another node."""
+    """Return the plan with one scan below an additional node."""
     return [(name, parent + 1, detail) for name, parent, detail in SCAN_AND_EXCHANGE]
 
 
 def test_query_without_plan_or_start_is_named_by_its_number():
-    """If the start was lost, the row still has the id."""
+    """If the plan and the start of a query were lost, its name is its execution id."""
     identified = Identified()
 
     assert identified.last_row(identified.run.query(T + W, 9)).query.query_name == "q9"
 
 
 def test_name_is_reported_once():
-    """Rows that follow with the same name report nothing."""
+    """A name is reported once; later rows with the same name report nothing."""
     identified = Identified()
     first = [output for output in identified.start_query() if isinstance(output, DisplayName)]
     first += identified.names(identified.run.stage(T + W, 900))
@@ -147,7 +147,7 @@ def test_name_is_reported_once():
 
 
 def test_reported_name_carries_identity_and_call_site():
-    """The record is joined with rows of the same application, query and stage."""
+    """The reported name contains the ids of application, query and stage, by which it is joined with rows."""
     identified = Identified()
     [query] = [
         output
@@ -164,7 +164,7 @@ def test_reported_name_carries_identity_and_call_site():
 
 
 def test_new_plan_version_renames_query_and_running_stage():
-    """Adaptive execution changes the plan while the query runs."""
+    """If adaptive execution changes the plan of a running query, the query and its running stages get new names."""
     identified = Identified()
     identified.start_query()
     identified.outputs(identified.run.stage(T + W, 900))
@@ -177,7 +177,7 @@ def test_new_plan_version_renames_query_and_running_stage():
 
 
 def test_end_of_query_renames_its_ended_stages():
-    """A stage that ended before the final plan gets the name that the event log gives it."""
+    """At the end of a query, its ended stages get the names that the event log gives them."""
     identified = Identified()
     identified.start_query()
     before = identified.last_row(identified.run.stage_done(T + W, 900)).stage.stage_name
@@ -192,7 +192,7 @@ def test_end_of_query_renames_its_ended_stages():
 
 
 def test_outdated_plan_version_is_ignored():
-    """Plans arrive in order; a repeated one changes nothing."""
+    """A plan version that was already processed is ignored if it arrives again."""
     identified = Identified()
     identified.start_query()
     identified.outputs(identified.run.query_plan(T, version=2, nodes=JOIN))
@@ -202,7 +202,7 @@ def test_outdated_plan_version_is_ignored():
 
 
 def test_fingerprint_does_not_depend_on_the_plan_versions():
-    """A changed display name does not separate a stage from its history."""
+    """The fingerprint of a stage does not change with its display name, so the stage keeps its baseline."""
     with_plan, without = Identified(), Identified()
     with_plan.start_query()
     without.outputs(
@@ -215,7 +215,7 @@ def test_fingerprint_does_not_depend_on_the_plan_versions():
 
 
 def test_baseline_has_the_name_without_the_query_number():
-    """Query ids differ from run to run, and a baseline covers all runs."""
+    """A baseline has the stage's name without the number of the query, because this number differs from run to run."""
     identified = Identified()
     identified.start_query()
     outputs = identified.outputs(identified.run.stage_done(T + W, 900), identified.run.ended(T + W))
@@ -234,7 +234,7 @@ def test_baseline_has_the_name_without_the_query_number():
     ],
 )
 def test_failed_job_is_described_by_user_or_query(description: str | None, expected: str):
-    """A call site of Spark's threads never describes a job."""
+    """A failed job is described by the user's text or by its query, and never by a call site in Spark's threads."""
     identified = Identified()
     identified.start_query()
     identified.outputs(identified.run.job_started(T, 1, sql_execution_id=5, description=description))
@@ -244,7 +244,7 @@ def test_failed_job_is_described_by_user_or_query(description: str | None, expec
 
 
 def test_plans_of_long_ended_queries_are_dropped():
-    """A loop of queries does not fill the state; the last ended queries keep their plans."""
+    """Only the last ended queries keep their plans, so that a loop of queries does not fill the state."""
     identified = Identified()
     for query_id in range(40):
         identified.outputs(
@@ -261,7 +261,10 @@ def test_plans_of_long_ended_queries_are_dropped():
 
 
 def test_plans_of_open_queries_are_bounded(monkeypatch: pytest.MonkeyPatch):
-    """If ends are lost, the plans of the oldest queries are dropped first."""
+    """The plans of open queries are limited, and the oldest are dropped first.
+
+    Queries whose end was lost stay open.
+    """
     monkeypatch.setattr(queries, "MAX_PLANS", 4)
     identified = Identified()
     for query_id in range(8, 14):
@@ -271,7 +274,10 @@ def test_plans_of_open_queries_are_bounded(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_versions_of_one_plan_are_bounded(monkeypatch: pytest.MonkeyPatch):
-    """A query with hundreds of stages has hundreds of versions; the newest ones are stored."""
+    """Only the newest versions of a plan are stored.
+
+    A query with hundreds of stages has hundreds of versions.
+    """
     monkeypatch.setattr(queries, "MAX_VERSIONS", 3)
     identified = Identified()
     identified.outputs(
@@ -283,7 +289,7 @@ def test_versions_of_one_plan_are_bounded(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_uncached_plan_is_read_from_the_state():
-    """After a restart the cache is empty, and names stay the same."""
+    """If a plan is not in the cache, as after a restart, it is read from the state and gives the same names."""
     identified = Identified()
     identified.start_query()
     before = queries.plans_of(5, identified.state)
@@ -293,7 +299,7 @@ def test_uncached_plan_is_read_from_the_state():
 
 
 def test_plan_that_cannot_be_named_does_not_lose_rows(monkeypatch: pytest.MonkeyPatch):
-    """A row with a fallback name still reaches the rules."""
+    """If a plan cannot be named, the row gets a fallback name and still reaches the rules."""
 
     def fail(*_arguments: object, **_more: object) -> None:
         raise IndexError("unexpected plan")
@@ -308,7 +314,7 @@ def test_plan_that_cannot_be_named_does_not_lose_rows(monkeypatch: pytest.Monkey
 
 
 def test_plan_cache_evicts_the_least_recently_used_query():
-    """The cache is bounded by the nodes of its plans."""
+    """The plan cache is limited by the number of plan nodes, and evicts the least recently used query."""
     identified = Identified()
     identified.start_query()
     [plan] = queries.plans_of(5, identified.state)
@@ -331,5 +337,5 @@ def test_plan_cache_evicts_the_least_recently_used_query():
     ],
 )
 def test_query_is_read_from_a_name(name: str, query_id: int | None, rest: str):
-    """Names of stages and queries begin with the number of their query."""
+    """The number of a query can be read from the name of the query or of its stage."""
     assert (stage_names.query_id_of(name), stage_names.without_query(name)) == (query_id, rest)

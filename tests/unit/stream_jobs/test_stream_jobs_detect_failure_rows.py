@@ -20,7 +20,7 @@ ABORTED = (
 
 
 class Identified:
-    """A run that passes through the identify step, with the outputs of each row."""
+    """A run whose rows pass through the identify step, with the outputs of each row."""
 
     def __init__(self) -> None:
         self.run = Run("app-1", T)
@@ -35,7 +35,10 @@ class Identified:
 
 
 def test_failed_tasks_have_stage_kind_and_first_cause():
-    """The windows job knows exception class and text; kind and advice on retries follow from them."""
+    """A row of failed tasks gets its stage, the failure class, the first cause, and advice on retries.
+
+    The windows job provides the exception class and its text.
+    """
     identified = Identified()
     identified.rows(identified.run.stage_started(T))
     [row] = identified.rows(identified.run.failure(T + W))
@@ -49,7 +52,7 @@ def test_failed_tasks_have_stage_kind_and_first_cause():
 
 
 def test_failed_tasks_without_a_text_are_unknown():
-    """An absent column stays absent."""
+    """Failed tasks without a text have the failure class unknown, and an absent column stays absent."""
     identified = Identified()
     [row] = identified.rows(identified.run.failure(T + W, failure_class=None, failure_reason=None))
 
@@ -59,7 +62,7 @@ def test_failed_tasks_without_a_text_are_unknown():
 
 
 def test_failed_job_has_a_row_after_its_end():
-    """The row has the description of its start, the kind of the failure, and the stage that failed first."""
+    """After its end, a failed job gets a row with its description, failure class, and the stage that failed first."""
     identified = Identified()
     identified.rows(identified.run.job_started(T + W, 1, [6, 7]))
     for stage_id, moment in ((7, T + 1_900), (6, T + 2_000)):
@@ -89,7 +92,10 @@ TOO_LONG = "org.apache.spark.SparkException: Could not execute broadcast in 300 
 
 
 def test_job_without_description_has_name_of_last_stage():
-    """A stage that was skipped never started and has no name."""
+    """A failed job without a description gets the name of its last started stage.
+
+    A skipped stage never starts, so it has no name.
+    """
     identified = Identified()
     identified.rows(identified.run.job_started(T + W, 1, [3, 9], description=None))
     identified.rows(identified.run.stage_started(T + W))
@@ -98,7 +104,10 @@ def test_job_without_description_has_name_of_last_stage():
 
 
 def test_failed_query_without_failed_job_has_a_row():
-    """A broadcast that takes too long is cancelled; only the end of the query has the reason."""
+    """A failed query without a failed job gets a row with the reason of its end.
+
+    For example, Spark cancels a broadcast that takes too long.
+    """
     identified = Identified()
     identified.rows(identified.run.query_started(T + W))
     identified.rows(identified.run.job_started(T + W, 3, sql_execution_id=5))
@@ -117,7 +126,10 @@ def test_failed_query_without_failed_job_has_a_row():
 
 
 def test_failed_query_waits_for_the_end_of_its_job():
-    """Within a window the end of the query arrives first, and the failure of its job explains more."""
+    """A failed query is not reported before the end of its job.
+
+    Within a window the end of the query arrives first, but the failure of the job explains more.
+    """
     for reason, statuses in (("Job 3 cancelled part of cancelled job tag x", ["cancelled", "query_failed"]),
                          (ABORTED, ["failed"]), (None, ["query_failed"])):  # fmt: skip
         identified = Identified()
@@ -132,7 +144,10 @@ def test_failed_query_waits_for_the_end_of_its_job():
 
 
 def test_failed_query_of_an_open_job_is_reported_at_the_end():
-    """It is reported before the end of the application, unless it was reported or cancelled."""
+    """If the job of a failed query has no end, the query is reported before the end of the application.
+
+    It is not reported if it was reported before or cancelled.
+    """
     identified = Identified()
     for execution, reason in ((5, TOO_LONG), (6, "Job 6 cancelled by the user"), (7, TOO_LONG)):
         identified.rows(identified.run.query_started(T + W, execution))
@@ -147,7 +162,10 @@ def test_failed_query_of_an_open_job_is_reported_at_the_end():
 
 
 def test_failed_query_is_not_reported_if_its_job_is():
-    """One cause leads to one notification, also if the query has a root query."""
+    """If the failed job of a query is reported, neither the query nor its root query is reported.
+
+    So one cause leads to one notification.
+    """
     identified = Identified()
     for execution in (5, 6):
         identified.rows(identified.run.query_started(T + W, execution, root=5))
@@ -161,7 +179,7 @@ def test_failed_query_is_not_reported_if_its_job_is():
 
 @pytest.mark.parametrize("reason", [None, "", "Job 3 cancelled by the user"])
 def test_successful_or_cancelled_query_has_no_row(reason):
-    """A cancellation is intended and not reported."""
+    """A successful query has no row, and neither has a cancelled query, because cancellations are intended."""
     identified = Identified()
     identified.rows(identified.run.query_started(T + W))
     identified.rows(identified.run.job_started(T + W, 3, sql_execution_id=5))
@@ -170,7 +188,10 @@ def test_successful_or_cancelled_query_has_no_row(reason):
 
 
 def test_query_that_fails_before_any_job_has_no_row():
-    """Programs query tables that may not exist, and continue."""
+    """A query that fails before its first job has no row.
+
+    Programs query tables that may not exist, and continue.
+    """
     identified = Identified()
     identified.rows(identified.run.query_started(T + W))
 
@@ -179,7 +200,7 @@ def test_query_that_fails_before_any_job_has_no_row():
 
 
 def test_successful_or_unknown_job_has_no_row():
-    """Only an end that is known to be a failure is reported."""
+    """A job that succeeded, or whose result is unknown, has no row."""
     identified = Identified()
     identified.rows(identified.run.job_started(T + W))
     successful = identified.rows(identified.run.job_ended(T + W))
@@ -190,7 +211,7 @@ def test_successful_or_unknown_job_has_no_row():
 
 
 def test_job_without_reason_has_the_reason_of_its_stage():
-    """Some of Spark's job ends have no text, or an unknown one."""
+    """If the end of a job has no text or an unknown one, its row has the failure reason of its stage."""
     for text in ("", "something odd"):
         identified = Identified()
         identified.rows(identified.run.job_started(T + W, 1, [3]))
@@ -205,7 +226,7 @@ def test_job_without_reason_has_the_reason_of_its_stage():
 
 
 def test_job_without_start_is_described_by_its_text():
-    """Spark's text names the stage; duration and description are unknown."""
+    """If the start of a failed job was lost, Spark's text names the stage. Duration and description are unknown."""
     job = (identified := Identified()).rows(identified.run.job_ended(T + W, 9, ABORTED))[1].job
 
     assert (job.job_id, job.failed_stage_id, job.failure) == (9, 7, "user_exception")
@@ -223,14 +244,17 @@ def test_job_without_start_is_described_by_its_text():
     ],
 )
 def test_cancelled_jobs_and_failed_jobs_are_distinguished(reason, status, kind):
-    """A decommissioned executor is harmless for a task, but a job that ended because of it failed."""
+    """A cancelled job is not reported as failed.
+
+    A decommissioned executor is harmless for a task, but a job that ended because of it failed.
+    """
     job = (identified := Identified()).rows(identified.run.job_ended(T + W, 1, reason))[1].job
 
     assert (job.status, job.failure_kind) == (status, kind)
 
 
 def test_lost_executor_has_a_row_with_recent_losses():
-    """The row has its host, lifetime and reason, and the number of recent losses."""
+    """A lost executor has a row with its host, lifetime and reason, and the number of recent losses."""
     identified = Identified()
     for number in range(4):
         identified.rows(identified.run.executor_added(T + W, str(number), f"node-{number}"))
@@ -251,7 +275,10 @@ def test_lost_executor_has_a_row_with_recent_losses():
 
 
 def test_lost_executor_without_start_has_a_row():
-    """Unknown columns are absent, and so is an impossible exit code."""
+    """A lost executor without a start event has a row.
+
+    Unknown columns are absent, and so is an impossible exit code.
+    """
     loss = (
         (identified := Identified())
         .rows(identified.run.executor_removed(T + W, "7", f"exited with code {10**30}"))[1]
@@ -265,7 +292,10 @@ def test_lost_executor_without_start_has_a_row():
 
 
 def test_executors_removed_with_the_application_are_not_lost():
-    """Removals in the window of the end and after it are expected; an earlier one is a loss."""
+    """Executors that are removed in or after the window in which the application ends are not lost.
+
+    An earlier removal is a loss.
+    """
     identified = Identified()
     for number in range(4):
         identified.rows(identified.run.executor_added(T + W, str(number)))
@@ -280,7 +310,7 @@ def test_executors_removed_with_the_application_are_not_lost():
 
 
 def test_driver_is_not_reported_as_lost_executor():
-    """Local mode has only the driver, which ends with the application."""
+    """In local mode the driver runs the tasks; its removal at the end is not reported as a lost executor."""
     identified = Identified()
     identified.rows(identified.run.executor_added(T + W, "driver", "localhost"))
 
@@ -289,7 +319,10 @@ def test_driver_is_not_reported_as_lost_executor():
 
 
 def test_stored_jobs_and_executors_are_bounded(monkeypatch):
-    """Each end frees its own entry, and the end of the application frees all."""
+    """The stored jobs and executors are limited.
+
+    Each end event removes its own entry, and the end of the application removes all.
+    """
     monkeypatch.setattr(failure_rows, "MAX_JOBS", 3)
     monkeypatch.setattr(loss_rows, "MAX_EXECUTORS", 3)
     identified = Identified()
@@ -312,7 +345,7 @@ def test_stored_jobs_and_executors_are_bounded(monkeypatch):
 
 
 def test_hosts_without_problems_are_reported_every_2_minutes():
-    """Problems on hosts are reported at once."""
+    """Hosts without problems are reported every two minutes; hosts with problems are reported at once."""
     identified = Identified()
     identified.rows(identified.run.executor_added(T + W, "1", "node-1"))
     identified.rows(identified.run.executor_added(T + W, "2", "node-2"))

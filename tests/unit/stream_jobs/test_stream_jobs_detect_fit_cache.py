@@ -12,7 +12,7 @@ def key(stage: str) -> BaselineKey:
 
 
 class Requests:
-    """Requests fits, and records which ones were computed."""
+    """Requests fits from the cache, and records which fits were computed."""
 
     def __init__(self, limit: int) -> None:
         self.fits, self.computed = FitCache(limit), list[tuple[str, int]]()
@@ -26,7 +26,7 @@ class Requests:
 
 
 def test_recently_used_fit_is_not_evicted():
-    """A running stage requests its fit every few seconds, so the fit is never the least recently used one."""
+    """The fit of a running stage is requested every few seconds, so it is not evicted."""
     requests = Requests(3)
     for other in range(10):
         requests.of("running")
@@ -37,7 +37,7 @@ def test_recently_used_fit_is_not_evicted():
 
 
 def test_changed_baseline_is_fitted_again_for_every_run():
-    """Only the fits of the changed baseline are computed again."""
+    """If a baseline changes, its fits for all runs are computed again, and the fits of other baselines are not."""
     requests = Requests(10)
     first = [requests.of("join", start) for start in (1, 2)]
     requests.of("sort", 1)
@@ -52,7 +52,7 @@ def test_changed_baseline_is_fitted_again_for_every_run():
 
 
 def test_absent_fit_is_cached_too():
-    """A new stage has too few runs for a fit, but requests one as often as others."""
+    """The absence of a fit is cached too, because a new stage without enough runs requests a fit as often as others."""
     fits, made = FitCache(), list[int]()
     for _ in range(3):
         assert fits.get(key("new"), 7, lambda: made.append(7)) is None
@@ -61,7 +61,10 @@ def test_absent_fit_is_cached_too():
 
 
 def test_runs_of_one_baseline_are_bounded():
-    """The baseline of a job that never succeeds never changes, so nothing else evicts its fits."""
+    """The cached fits of one baseline are limited.
+
+    The baseline of a job that never succeeds never changes, so nothing else evicts its fits.
+    """
     requests = Requests(10_000)
     for start in range(3 * MAX_RUNS_PER_KEY):
         requests.of("fails", start)

@@ -14,7 +14,7 @@ from sparkfuse_stream_jobs.detect.state.state_cache import StateCache
 
 
 class State:
-    """Flink's map of one key, which counts how often it is read or iterated."""
+    """Flink's map of one key, with the number of its reads and iterations."""
 
     def __init__(self, content: dict[str, bytes]) -> None:
         self.content, self.reads = content, 0
@@ -53,7 +53,7 @@ class Backend:
 
 
 class KeyedState(State):
-    """Flink's map of the current key; a step looks it up by its descriptor."""
+    """Flink's map of the current key, which a step gets by the map's descriptor."""
 
     def __init__(self) -> None:
         super().__init__({})
@@ -79,7 +79,10 @@ def cached_map(content: dict[str, bytes]) -> tuple[_CachedMap, State]:
 
 
 def test_map_of_a_new_key_is_iterated_without_the_jvm():
-    """Each end of a stage iterates the subjects of its run; a call to the JVM for that is expensive."""
+    """The map of a new key is iterated without a call to the JVM.
+
+    Each end of a stage iterates the subjects of its run, and a call to the JVM is expensive.
+    """
     values, state = cached_map({})
     for name, value in (("b", 2), ("a", 1), ("gone", 3)):
         values.get("units", name, integer_codec())
@@ -93,7 +96,7 @@ def test_map_of_a_new_key_is_iterated_without_the_jvm():
 
 
 def test_map_of_a_restored_key_is_iterated_in_the_state():
-    """After a restart only the state knows what exists."""
+    """After a restart, the map of a key is iterated in Flink's state, because only the state knows its entries."""
     values, state = cached_map({"units/a": b"1", "units/b": b"2", "ended": b"9"})
     values.get("units", "a", integer_codec())
     values.put("units", "c", 3, integer_codec())
@@ -106,7 +109,10 @@ def test_map_of_a_restored_key_is_iterated_in_the_state():
 
 
 def test_partly_cached_map_is_read_in_one_iteration():
-    """A read for each of a thousand executors would be a thousand calls."""
+    """A map that is only partly cached is read in one iteration.
+
+    Single reads for a thousand executors would be a thousand calls.
+    """
     values, state = cached_map({})
     for number in range(5):
         values.get("executors", str(number), integer_codec())
@@ -119,7 +125,10 @@ def test_partly_cached_map_is_read_in_one_iteration():
 
 
 def test_uncached_map_is_read_from_the_state():
-    """Training samples are written for each stage and read once, when the application ends."""
+    """Training samples are not cached.
+
+    They are written for each stage and read once, when the application ends.
+    """
     values, _ = cached_map({})
     values.put("samples", "a", 1, integer_codec(), cached=False)
     values.put("samples", "b", 2, integer_codec(), cached=False)
@@ -132,7 +141,7 @@ def test_uncached_map_is_read_from_the_state():
 
 
 def test_expired_value_is_not_returned():
-    """A name stays known after Flink expired its value."""
+    """A value that Flink expired is not returned, although the cache still knows its name."""
     values, state = cached_map({})
     values.get("units", "a", integer_codec())
     values.put("units", "a", 1, integer_codec())
@@ -144,7 +153,7 @@ def test_expired_value_is_not_returned():
 
 
 def test_value_is_read_once_and_written_at_the_end():
-    """Each row has a number that is stored, and only the last one counts."""
+    """A value that changes with each row is read once, and only its last change is written."""
     state, scope = KeyedState(), KeyScope()
     value = StateFactory(state, scope, "run", timedelta(days=1)).value_state("last", integer_codec())
     state.of_keys["old"] = {"last": b"7"}
@@ -165,7 +174,7 @@ def test_value_is_read_once_and_written_at_the_end():
 
 
 def test_cleared_value_is_removed():
-    """A value that was written for the same record is removed too."""
+    """A cleared value is removed, even if it was written for the same record."""
     state, scope = KeyedState(), KeyScope()
     value = StateFactory(state, scope, "run", timedelta(days=1)).value_state("last", integer_codec())
     state.set_key("key")
@@ -182,7 +191,10 @@ def test_cleared_value_is_removed():
 
 
 def test_error_writes_no_value():
-    """The job restarts from its checkpoint, and a half-processed record must leave no trace."""
+    """If a record fails, none of its changes is written.
+
+    The job restarts from its checkpoint.
+    """
     state, scope = KeyedState(), KeyScope()
     value = StateFactory(state, scope, "run", timedelta(days=1)).value_state("last", integer_codec())
     state.set_key("key")
@@ -201,7 +213,7 @@ def test_error_writes_no_value():
     "use", [lambda value: value.value(), lambda value: value.update(1), lambda value: value.clear()]
 )
 def test_value_outside_of_a_key_scope_is_an_error(use):
-    """It would be the value of the previous key."""
+    """Reading a value outside of a key's scope is an error, because it would be the value of the previous key."""
     state, scope = KeyedState(), KeyScope()
     value = StateFactory(state, scope, "run", timedelta(days=1)).value_state("last", integer_codec())
     state.set_key("key")

@@ -26,7 +26,7 @@ THIRD_WAVE: dict[str, Any] = {
 
 
 class ProcessedRuns:
-    """Runs of one job that pass through the identify and the baseline steps."""
+    """Runs of one job whose rows pass through the identify step and the baseline step."""
 
     def __init__(self) -> None:
         self.baselines: dict[BaselineKey, baselines.JobBaselines] = {}
@@ -66,7 +66,10 @@ def running(run: Run, elapsed_ms: int, **more: Any) -> list[LiveRow]:
 
 
 def test_stage_is_projected_from_its_third_wave_on():
-    """Before that its elapsed time is compared, and after its end its duration."""
+    """From the third wave on, a stage is compared by its projection.
+
+    Before, its elapsed time is compared, and after its end its duration.
+    """
     run = Run("app-1", T)
     early = ProcessedRuns().rows(running(run, 30_000, **{**THIRD_WAVE, "succeeded_tasks": 16}))[-1].stage
     third = ProcessedRuns().rows(running(Run("app-1", T), 30_000, **THIRD_WAVE))[-1].stage
@@ -89,7 +92,7 @@ def test_stage_is_projected_from_its_third_wave_on():
     ],
 )
 def test_projection_uses_the_slots_of_the_application(executors, joined_ms, task_cpus, projected_ms):
-    """A healthy run that shares its slots, or still gets more, is not reported as slow."""
+    """The projection uses all slots of the application, so a healthy run with fewer slots so far is not slow."""
     run = Run("app-1", T)
     start = run.started(T)
     if task_cpus:
@@ -103,7 +106,7 @@ def test_projection_uses_the_slots_of_the_application(executors, joined_ms, task
 
 
 def test_cores_of_removed_executor_do_not_count():
-    """In local mode the cores of the driver run the tasks."""
+    """Cores of a removed executor are not counted as slots. In local mode the driver's cores run the tasks."""
     run, state = Run("app-1", T), in_memory_run_state()
     rows = [run.started(T), *(run.executor_added(T, name) for name in ("driver", "1", "2", "2"))]
     for row in [*rows, run.executor_removed(T, "1")]:
@@ -114,7 +117,7 @@ def test_cores_of_removed_executor_do_not_count():
 
 
 def test_slow_stage_is_reported_before_it_exceeds_its_p95():
-    """Its projected duration already exceeds the bound."""
+    """A slow stage is reported as soon as its projection exceeds the p95, before its elapsed time does."""
     runs = ProcessedRuns()
     runs.healthy_runs()
     slow = {**THIRD_WAVE, "num_tasks": 160, "duration_p50_ms": 200_000.0, "finished_duration_ms": 8 * 8 * MINUTE,
@@ -127,7 +130,10 @@ def test_slow_stage_is_reported_before_it_exceeds_its_p95():
 
 @pytest.mark.parametrize("times", [1, 3], ids=["usual", "three times the rows"])
 def test_healthy_run_is_normal_in_every_window(times: int):
-    """A run with a cold first wave and the usual or three times the work does not differ from its baseline."""
+    """A healthy run is normal in each window.
+
+    Its first wave is cold, and its work is the usual work or three times as much.
+    """
     runs = ProcessedRuns()
     runs.healthy_runs(wall_ms=160_000)
     run, slots, tasks, cold_ms, task_ms = Run("app-x", T + 9 * HOUR), 8, 128 * times, 40_000, 8_000
@@ -155,7 +161,10 @@ def test_healthy_run_is_normal_in_every_window(times: int):
 
 
 def test_stage_row_shows_whether_it_runs_python():
-    """Its operators show it; it is absent if the start of the stage was lost."""
+    """A stage row shows whether the stage's operators run Python.
+
+    The column is absent if the start of the stage was lost.
+    """
     run = Run("app-1", T)
     begin = [run.started(T), run.stage_started(T, scope_names=["Exchange", "ArrowEvalPython"])]
     python = ProcessedRuns().rows([*begin, run.stage(T + W, 900)])[-1].stage
@@ -175,7 +184,10 @@ def application(runs: ProcessedRuns, run: Run, elapsed_ms: int, deadline: str | 
 
 
 def test_deadline_from_a_setting_has_risk_and_time_left():
-    """With ten expected minutes one hour is safe, nine minutes are at risk, and a passed deadline is certain."""
+    """A row has the risk to miss the deadline.
+
+    With ten expected minutes, an hour is safe and nine minutes are at risk; a passed deadline is certainly missed.
+    """
     runs = ProcessedRuns()
     runs.healthy_runs()
     found = {
@@ -194,7 +206,7 @@ def test_deadline_from_a_setting_has_risk_and_time_left():
 
 
 def test_deadline_without_a_setting_is_the_p95_of_history():
-    """The source of the deadline is reported."""
+    """Without a setting, the deadline is the p95 of earlier runs. The row names this source."""
     runs = ProcessedRuns()
     runs.healthy_runs()
     columns = application(runs, Run("app-x", T + 9 * HOUR), MINUTE)
@@ -204,7 +216,10 @@ def test_deadline_without_a_setting_is_the_p95_of_history():
 
 
 def test_forecast_without_history_uses_progress_and_clock():
-    """Without progress no probability is computed; after the deadline it is certain that it was missed."""
+    """Without history the forecast uses the progress of stages.
+
+    Without progress there is no probability until the deadline; after it, the probability is 1.
+    """
     alone = application(ProcessedRuns(), Run("app-1", T), MINUTE, "1h")
     staged = application(
         ProcessedRuns(), Run("app-1", T), 55 * MINUTE, "1h", **{**THIRD_WAVE, "duration_p50_ms": 100_000.0}
@@ -221,7 +236,7 @@ def test_forecast_without_history_uses_progress_and_clock():
 
 
 def test_outdated_progress_is_ignored():
-    """An application that ended has no remaining time."""
+    """Outdated progress is ignored, and an ended application has no remaining time."""
     run, runs = Run("app-1", T), ProcessedRuns()
     stage = run.stage(T + W, 30_000, **THIRD_WAVE)
     rows = [
@@ -239,7 +254,7 @@ def test_outdated_progress_is_ignored():
 
 
 def test_invalid_deadline_is_reported_once():
-    """The owner of the job gets one sentence, and the run is tracked without a deadline."""
+    """An invalid deadline is reported once to the owner of the job. The run is tracked without a deadline."""
     runs = ProcessedRuns()
     columns = application(runs, Run("app-1", T), MINUTE, "half past six")
 

@@ -35,7 +35,10 @@ def node_lost(host: str) -> HostProblem:
 
 
 def test_host_has_one_row_per_window_for_all_applications():
-    """Applications that run there without problems count, and so do problems on other hosts."""
+    """A host has one row per window, which covers all applications on the host.
+
+    It also shows applications without problems, and problems on other hosts.
+    """
     cluster = Cluster()
     for app in ("a", "b", "c"):
         cluster.report(app, T, node_lost("h1"))
@@ -51,7 +54,7 @@ def test_host_has_one_row_per_window_for_all_applications():
 
 
 def test_observations_count_for_ten_minutes():
-    """A problem of nine minutes ago counts in the row of a new one; a problem of eleven minutes ago does not."""
+    """A row counts the problems of the last ten minutes: one of nine minutes ago, but not one of eleven."""
     cluster = Cluster()
     cluster.report("a", T, node_lost("h1"))
     cluster.report("b", T, ran=("h1",))
@@ -67,7 +70,7 @@ def test_observations_count_for_ten_minutes():
 
 
 def test_state_is_emptied_by_a_timer():
-    """Without further reports the state is empty after at most twelve minutes."""
+    """If no further problems are reported, a timer empties the state after at most twelve minutes."""
     cluster = Cluster()
     for number in range(50):
         cluster.report(f"app-{number}", T, node_lost("h1"), ran=("h2",))
@@ -80,7 +83,7 @@ def test_state_is_emptied_by_a_timer():
 
 
 def test_state_of_a_cluster_is_bounded(monkeypatch):
-    """Applications beyond the limit are ignored until others expire."""
+    """The state of a cluster is bounded: applications beyond the limit are ignored until others expire."""
     monkeypatch.setattr(hosts, "MAX_APPLICATIONS", 10)
     monkeypatch.setattr(hosts, "MAX_ROWS", 3)
     cluster = Cluster()
@@ -95,7 +98,7 @@ def test_state_of_a_cluster_is_bounded(monkeypatch):
 
 
 def test_host_report_is_encoded_and_decoded():
-    """Reports travel from one operator to the next as bytes."""
+    """A host report is unchanged after encoding to bytes and decoding."""
     report = HostReport(
         "prod-eu", "a@1", "a", T, ("h1",), (node_lost("h1"), HostProblem("h2", "disk_full", storage=True))
     )
@@ -105,7 +108,10 @@ def test_host_report_is_encoded_and_decoded():
 
 
 def test_merged_reports_have_the_same_effect():
-    """Reports of one application and window are merged, so the next operator switches its key once."""
+    """Merged reports of one application and window have the same effect as the single reports.
+
+    Merging saves key switches in the next operator.
+    """
     slow = HostProblem("h2", "slow_task", slow=True)
     reports = [
         HostReport("c", "a@1", "a", T, problems=(node_lost("h1"),)),

@@ -23,7 +23,7 @@ def process(rows: Iterable[LiveRow], held: RunState | None = None) -> list[Outpu
 
 
 def in_order(rows: Iterable[LiveRow]) -> list[LiveRow]:
-    """Number the rows in their order, whatever order they were created in."""
+    """Return the rows with ascending numbers, whatever order they were created in."""
     numbered = list(rows)
     for number, row in enumerate(numbered, 1):
         row.row_seq = number
@@ -35,7 +35,7 @@ def samples(found: Iterable[Output]) -> list[Baseline]:
 
 
 def test_fingerprint_does_not_depend_on_the_stage_id():
-    """Stage ids swap between runs of a job; the fingerprint of the same stage does not."""
+    """If two stages swap their ids in the next run of a job, their fingerprints stay the same."""
     one, two = Run("app-1", T), Run("app-2", T + 99)
     first = process([one.started(T), one.stage_started(T, 3), one.stage(T, 900, 3)])[-1]
     second = process([two.started(T), two.stage_started(T, 8), two.stage(T, 900, 8)])[-1]
@@ -45,7 +45,7 @@ def test_fingerprint_does_not_depend_on_the_stage_id():
 
 
 def test_row_has_owner_and_team_of_the_application():
-    """They are settings of the application, and absent where it has none."""
+    """A row has the owner and team from the application's settings; without these settings the columns are absent."""
     run, silent = Run("app-1", T), Run("app-2", T)
     start = run.started(T)
     start.application_started.properties.update({"spark.sparkfuse.owner": "alice", "spark.sparkfuse.team": "sales"})
@@ -70,7 +70,10 @@ def test_fingerprint_depends_on_the_parents():
 
 
 def test_retried_parent_does_not_change_the_fingerprint():
-    """All starts of a window come before its rows, so a retried parent may start before the row of its reader."""
+    """A retried parent stage does not change the fingerprint of its reader.
+
+    All starts of a window come before its rows, so the retry may start before the reader's row.
+    """
 
     def reader(*parent_began_ms: int) -> str:
         run = Run("app-1", T)
@@ -94,7 +97,10 @@ def test_long_and_circular_parents_are_handled():
 
 
 def test_stage_without_start_is_not_learned():
-    """A fingerprint of the name alone must not be mixed with the history of complete fingerprints."""
+    """A stage whose start was lost is not learned.
+
+    Its fingerprint is only of its name and must not be mixed with complete fingerprints.
+    """
     run = Run("app-1", T)
     found = process([run.started(T), run.stage_done(T, 900), run.stage_ended(T), run.ended(T)])
 
@@ -103,7 +109,10 @@ def test_stage_without_start_is_not_learned():
 
 
 def test_application_without_start_is_a_job_of_its_own():
-    """Its job is unknown, so it is neither learned nor compared with another job."""
+    """If the start of an application was lost, its job is unknown.
+
+    The application is neither learned nor compared with another job.
+    """
     run = Run("app-1", T)
     found = process([run.stage_started(T), run.stage_done(T, 900), run.ended(T)])
 
@@ -112,7 +121,7 @@ def test_application_without_start_is_a_job_of_its_own():
 
 
 def test_task_row_has_name_and_fingerprint_of_its_stage():
-    """Rules on tasks need the stage, which the rows of the windows job do not name."""
+    """A task row gets the name and fingerprint of its stage, which the windows job does not provide."""
     run = Run("app-1", T)
     *_, stage, task = process([run.started(T), run.stage_started(T), run.stage(T, 900), run.task(T, 900)])
 
@@ -121,7 +130,7 @@ def test_task_row_has_name_and_fingerprint_of_its_stage():
 
 
 def test_repeated_rows_are_ignored():
-    """The windows job repeats rows after a restart; each counts once."""
+    """If the windows job repeats rows after a restart, each row is used once."""
     rows = list(Run("app-1", T).whole(20_000))
     held = in_memory_run_state()
     first, again = process(rows, held), process(rows[:4] + rows, held)
@@ -131,7 +140,7 @@ def test_repeated_rows_are_ignored():
 
 
 def test_last_row_of_each_stage_is_learned():
-    """The sample is dated by the end of the application."""
+    """The last row of each stage is learned, with the end of the application as the time of the sample."""
     run = Run("app-1", T)
     rows = [run.started(T), run.stage_started(T), run.stage_done(T, 900), run.stage_done(T, 950), run.ended(T + 5_000)]
     [update] = samples(process(rows))
@@ -172,7 +181,7 @@ def test_failed_or_incomplete_run_is_not_learned(reason: str, rows: list[LiveRow
 
 
 def test_stage_that_succeeds_in_a_retry_counts_as_succeeded():
-    """The result of the last attempt counts."""
+    """A stage that fails and then succeeds in a retry is treated as succeeded."""
     run = Run("app-1", T)
     failed = [run.stage_started(T, 4), run.stage_ended(T, 4, succeeded=False)]
     again = [run.stage_started(T, 4, stage_attempt=1), run.stage_ended(T, 4, stage_attempt=1)]
@@ -182,7 +191,7 @@ def test_stage_that_succeeds_in_a_retry_counts_as_succeeded():
 
 
 def test_state_of_an_application_is_bounded_and_cleared(monkeypatch):
-    """Stages beyond the limit are identified by name, and the end of the application clears its state."""
+    """Stages beyond the limit are identified by name only. The end of the application clears its state."""
     monkeypatch.setattr(stage_identity, "MAX_STAGES", 10)
     run, held = Run("app-1", T), in_memory_run_state()
     process([run.started(T), *(run.stage_started(T, n) for n in range(30))], held)

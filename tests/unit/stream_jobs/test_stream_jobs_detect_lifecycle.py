@@ -35,7 +35,7 @@ def write(rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding
 
 
 class TrackedRun:
-    """A lifecycle with its state; timers fire in the order of event time."""
+    """A lifecycle of findings with its state; timers fire in the order of event time."""
 
     def __init__(self, times: Times, run: Run | None = None, post_end_rules: Iterable[str] = ()) -> None:
         self.run = run or Run("app-1", T)
@@ -80,7 +80,7 @@ def test_rule_without_for_fires_at_once():
 
 
 def test_rule_is_pending_until_for_has_passed():
-    """`for: 10s` fires at the third window of five seconds, and a gap starts it again."""
+    """With `for: 10s`, a rule fires at the third matching window of five seconds. A gap restarts the time."""
     tracked = TrackedRun(Times(for_ms=10_000))
     for window, severities in [(1, HOLDS), (2, HOLDS), (3, QUIET), (4, HOLDS), (5, HOLDS), (6, HOLDS)]:
         tracked.task(window, severities)
@@ -89,7 +89,7 @@ def test_rule_is_pending_until_for_has_passed():
 
 
 def test_rule_resolves_at_the_first_false_row():
-    """Without keep_firing_for the first false evaluation resolves."""
+    """Without keep_firing_for, a finding resolves at the first row that does not match."""
     tracked = TrackedRun(Times())
     tracked.task(1, HOLDS)
     tracked.task(2, QUIET)
@@ -98,7 +98,10 @@ def test_rule_resolves_at_the_first_false_row():
 
 
 def test_keep_firing_for_bridges_gaps():
-    """An alternating condition is one alert; ``keep_firing_for`` starts at the last evaluation that was true."""
+    """With ``keep_firing_for``, an alternating condition is one finding.
+
+    The time starts at the last row that matched.
+    """
     tracked = TrackedRun(Times(keep_firing_ms=10_000))
     for window, severities in [(1, HOLDS), (2, QUIET), (3, HOLDS), (4, QUIET), (5, QUIET)]:
         tracked.task(window, severities)
@@ -107,7 +110,10 @@ def test_keep_firing_for_bridges_gaps():
 
 
 def test_newest_evidence_is_emitted_twice_a_minute():
-    """More often would be of no use, because a finding is published every minute."""
+    """A firing finding is emitted with its newest evidence twice a minute.
+
+    A finding is published every minute, so more would be of no use.
+    """
     tracked = TrackedRun(Times())
     emitted = []
     for window in range(1, 10):
@@ -121,7 +127,10 @@ def test_newest_evidence_is_emitted_twice_a_minute():
 
 
 def test_value_that_cannot_be_formatted_still_resolves():
-    """A timer resolves the finding then, and an error in it would fail the job again and again."""
+    """A finding with a value that cannot be formatted still resolves.
+
+    A timer resolves it, and an error there would fail the job repeatedly.
+    """
     absurd = T + 2 * W
 
     def failing_writer(rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding:
@@ -140,7 +149,10 @@ def test_value_that_cannot_be_formatted_still_resolves():
 
 @pytest.mark.parametrize("keep_ms, window", [(0, 4), (10_000, 4), (30_000, 7)])
 def test_subject_without_rows_is_gone_after_three_windows(keep_ms: int, window: int):
-    """A task that ended has no further rows; while the windows job is down no time passes."""
+    """A subject without rows for three windows, such as an ended task, is removed.
+
+    While the windows job is down, no time passes.
+    """
     tracked = TrackedRun(Times(keep_firing_ms=keep_ms))
     tracked.task(1, HOLDS)
     tracked.idle_until(window - 1)
@@ -152,7 +164,7 @@ def test_subject_without_rows_is_gone_after_three_windows(keep_ms: int, window: 
 
 
 def test_run_has_one_timer_for_all_subjects():
-    """The earliest timer requests the next, and each subject still resolves in its own window."""
+    """A run has one timer: the earliest one requests the next. Each subject still resolves in its own window."""
     tracked = TrackedRun(Times())
     for window in range(1, 13):
         for task_id in range(5):
@@ -177,7 +189,7 @@ def test_pending_rule_of_a_gone_subject_is_dropped():
 
 
 def test_end_of_a_stage_resolves_only_its_own_subjects():
-    """Stage ids are numbers: the end of stage 3 does not end stage 31."""
+    """The end of stage 3 resolves findings of stage 3, but not those of stage 31."""
     tracked = TrackedRun(Times())
     run = tracked.run
     for row in (run.stage(T + W, 900, 3), run.stage(T + W, 900, 31), run.task(T + W, 900, 1, 3)):
@@ -192,7 +204,7 @@ def test_end_of_a_stage_resolves_only_its_own_subjects():
 
 
 def test_rows_after_the_end_of_a_stage_do_not_fire_again():
-    """Task ends may arrive after the end of their stage."""
+    """Rows that arrive after the end of their stage, such as task ends, fire no rule again."""
     tracked = TrackedRun(Times())
     for window in (1, 2, 3):
         tracked.row(tracked.run.stage_done(T + window * W, 900), HOLDS)
@@ -201,7 +213,7 @@ def test_rows_after_the_end_of_a_stage_do_not_fire_again():
 
 
 def test_keep_firing_for_outlives_the_end_of_a_stage():
-    """A stage that ended two seconds ago is still reported for keep_firing_for."""
+    """A finding of an ended stage keeps firing for keep_firing_for."""
     tracked = TrackedRun(Times(keep_firing_ms=15_000))
     tracked.row(tracked.run.stage_done(T + W, 900), HOLDS)
     tracked.idle_until(3)
@@ -213,7 +225,7 @@ def test_keep_firing_for_outlives_the_end_of_a_stage():
 
 
 def test_end_of_the_application_resolves_everything():
-    """Rows after the end do not fire again."""
+    """The end of an application resolves all its findings, and later rows do not fire again."""
     tracked = TrackedRun(Times(keep_firing_ms=60_000))
     tracked.task(1, HOLDS, 77)
     tracked.task(1, HOLDS, 78)
@@ -233,7 +245,10 @@ def test_incomplete_evidence_is_never_critical():
 
 
 def test_severity_rises_but_does_not_fall():
-    """A value that oscillates around the threshold notifies once."""
+    """The severity of a firing finding can rise but not fall.
+
+    So a value that oscillates around the threshold notifies once.
+    """
     tracked = TrackedRun(Times())
     emitted = []
     for window, severity in enumerate(["warning", "critical", "warning"], 1):
@@ -245,7 +260,7 @@ def test_severity_rises_but_does_not_fall():
 
 
 def test_removed_rule_resolves():
-    """After a restart without the rule its findings do not fire forever."""
+    """If a rule is removed before a restart, its findings resolve instead of firing forever."""
     tracked = TrackedRun(Times())
     tracked.task(1, HOLDS)
     tracked.lifecycle = Lifecycle(RuleEvaluation({}, W, write))
@@ -255,7 +270,10 @@ def test_removed_rule_resolves():
 
 
 def test_subjects_of_a_run_are_bounded(monkeypatch):
-    """Ten thousand stuck tasks are not ten thousand entries of state; freed entries are used again."""
+    """The subjects of a run are bounded, for example if ten thousand tasks are stuck.
+
+    Freed entries are used again.
+    """
     monkeypatch.setattr(lifecycle, "MAX_SUBJECTS", 10)
     tracked = TrackedRun(Times())
     for task_id in range(30):
@@ -268,7 +286,7 @@ def test_subjects_of_a_run_are_bounded(monkeypatch):
 
 
 def test_evidence_of_absence_may_be_critical():
-    """Lost facts do not weaken the evidence that a row is missing; they do weaken a rule on numbers."""
+    """A rule on missing rows may be critical although facts were lost. A rule on numbers may not."""
     tracked = TrackedRun(Times(absence=True), Run("app-1", T, completeness=0.5))
     found = list(tracked.lifecycle.step(tracked.run.task(T + W, 60_000), {"stuck": "critical"}, tracked.state))
 
@@ -281,7 +299,10 @@ def job_failed(run: Run, window: int, job_id: int = 1) -> LiveRow:
 
 
 def test_event_fires_at_once_and_resolves_by_time():
-    """A failed job has one row, so `for` does not apply, and it fires for keep_firing_for."""
+    """An event, such as a failed job, has one row.
+
+    Its rule fires at once, whatever `for` is, and resolves after keep_firing_for.
+    """
     tracked = TrackedRun(Times(for_ms=60_000, keep_firing_ms=30_000))
     tracked.row(job_failed(tracked.run, 1), HOLDS)
     tracked.idle_until(6)
@@ -294,7 +315,7 @@ def test_event_fires_at_once_and_resolves_by_time():
 
 
 def test_event_outlives_the_end_of_the_application():
-    """The failed job ended the application in the same window; also when its row comes a window later."""
+    """A failed job keeps firing after its application ended in the same window or one window earlier."""
     tracked = TrackedRun(Times(keep_firing_ms=30_000))
     tracked.task(1, HOLDS)
     tracked.row(job_failed(tracked.run, 1), HOLDS)
@@ -309,7 +330,10 @@ def test_event_outlives_the_end_of_the_application():
 
 
 def test_failed_jobs_of_a_run_are_one_subject():
-    """Their findings have the same id, so the end of the first must not resolve the second."""
+    """The failed jobs of a run are one subject, because their findings have one id.
+
+    Otherwise the end of the first would resolve the second.
+    """
     tracked = TrackedRun(Times(keep_firing_ms=30_000))
     tracked.row(job_failed(tracked.run, 1, 1), HOLDS)
     tracked.row(job_failed(tracked.run, 5, 2), HOLDS)
@@ -324,7 +348,7 @@ def loss(run: Run, window: int, executor_id: str) -> LiveRow:
 
 
 def test_each_lost_executor_is_its_own_subject():
-    """Each resolves at its own time."""
+    """Each lost executor is a subject of its own, so its finding resolves at its own time."""
     tracked = TrackedRun(Times(keep_firing_ms=30_000))
     tracked.row(loss(tracked.run, 1, "1"), HOLDS)
     tracked.row(loss(tracked.run, 3, "2"), HOLDS)
@@ -335,7 +359,10 @@ def test_each_lost_executor_is_its_own_subject():
 
 
 def test_causes_of_one_stage_do_not_end_each_other():
-    """Rows of an exception that occurred once stop matching, while rows of failed fetches still match."""
+    """Two failure classes of one stage do not resolve each other.
+
+    Rows of one exception stop matching while rows of failed fetches still match.
+    """
     tracked = TrackedRun(Times(keep_firing_ms=5_000))
     for window in range(1, 7):
         tracked.row(tracked.run.failure(T + window * W, failure_class="FetchFailed"), HOLDS)
@@ -348,7 +375,10 @@ def test_causes_of_one_stage_do_not_end_each_other():
 
 
 def test_end_of_a_stage_resolves_its_failures():
-    """The stage succeeded in spite of the failures, or it failed itself."""
+    """The end of a stage resolves findings on its failed tasks.
+
+    The stage either succeeded in spite of them or failed itself.
+    """
     tracked = TrackedRun(Times())
     tracked.row(tracked.run.failure(T + W), HOLDS)
     tracked.row(tracked.run.stage_ended(T + 2 * W), QUIET)
@@ -363,7 +393,10 @@ def zombie(run: Run, window: int, outlived_ms: int = 60_000) -> LiveRow:
 
 
 def test_zombie_task_is_not_ended_by_its_stage():
-    """The ended stage has further rows while the task runs; only rules on the time after the end count."""
+    """A task that runs on after the end of its stage is not resolved by this end.
+
+    Only rules on the time after the end evaluate the later rows.
+    """
     tracked = TrackedRun(Times(), post_end_rules=["skew"])
     tracked.task(1, HOLDS)
     tracked.row(tracked.run.stage_done(T + 2 * W, 900), QUIET)
@@ -379,7 +412,7 @@ def test_zombie_task_is_not_ended_by_its_stage():
 
 
 def test_only_post_end_rules_count_after_the_end():
-    """Rows after the end count for the rules that evaluate how long processes outlived it."""
+    """After the end of an application, rows are evaluated only by rules on processes that outlive it."""
     tracked = TrackedRun(Times(), post_end_rules=["skew"])
     both = {"stuck": "warning", "skew": "critical"}
     tracked.row(tracked.run.application(T + W), HOLDS)
@@ -395,7 +428,10 @@ def test_only_post_end_rules_count_after_the_end():
 
 
 def test_finding_of_the_last_application_row_survives_its_end():
-    """The row of an application that ended with open jobs comes before its end, in the same window."""
+    """A finding of the last application row survives the end of the application in the same window.
+
+    An example is an application that ends with open jobs.
+    """
     tracked = TrackedRun(Times(keep_firing_ms=30_000), post_end_rules=["skew"])
     tracked.row(tracked.run.application_done(T + W, 900), {"skew": "warning"})
     tracked.row(tracked.run.ended(T + W), QUIET)
@@ -406,7 +442,7 @@ def test_finding_of_the_last_application_row_survives_its_end():
 
 
 def test_pending_post_end_rule_continues_after_the_end():
-    """A short application that lost facts ends before `for` has passed; its later rows complete it."""
+    """A pending rule on lost facts continues after the end of a short application. Later rows complete its `for`."""
     tracked = TrackedRun(Times(for_ms=3 * W), post_end_rules=["skew"])
     for window in (1, 2):
         tracked.row(tracked.run.application(T + window * W), {"skew": "warning", "stuck": "warning"})
@@ -420,7 +456,7 @@ def test_pending_post_end_rule_continues_after_the_end():
 
 
 def test_hosts_of_two_clusters_are_two_subjects():
-    """One key may hold both."""
+    """Hosts of the same name in two clusters are two subjects, also if one key holds both."""
     tracked = TrackedRun(Times())
     for cluster, severities in (("a", HOLDS), ("b", QUIET)):
         row = LiveRow(view="host_live", cluster=cluster, window_end_ms=T + W, host={"host": "h1"})

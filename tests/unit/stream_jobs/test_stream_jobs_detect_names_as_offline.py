@@ -21,7 +21,7 @@ LOGS = sorted((Path(__file__).parents[2] / "logs" / "queries").glob("*.zstd"))
 
 
 def live_rows(run: Run, log: NamedLog) -> Iterator[LiveRow]:
-    """The rows of the log's queries and stages in the order in which they reach the detect job."""
+    """Return the rows of the log's queries and stages in the order in which they reach the detect job."""
     yield run.started(T)
     yield from stage_rows(run, [stage for stage in log.stages if stage["sql_execution_id"] is None])
     for query in log.queries:

@@ -1,4 +1,4 @@
-"""Several contents in one record between the operators."""
+"""Several contents in one record that passes from one Flink operator to the next."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sparkfuse_stream_jobs.detect.operators.records import join_records, split_r
 
 
 def test_each_content_follows_its_length():
-    """The JVM reads and writes the same bytes (FrameBufferTest)."""
+    """A record contains each content after its length. The JVM uses the same format (FrameBufferTest)."""
     assert join_records([b"abc", b"", b"\x00"]) == b"\x00\x00\x00\x03abc\x00\x00\x00\x00\x00\x00\x00\x01\x00"
 
 
 @given(st.lists(st.binary(max_size=300)))
 def test_joined_contents_are_split_again(contents: list[bytes]):
-    """Nothing is lost, and the order is kept."""
+    """Contents that were joined to one record are split completely and in order."""
     assert list(split_record(join_records(contents))) == contents
 
 
 def test_truncated_length_is_an_error():
-    """A record that is cut within a length is invalid."""
+    """A record that was truncated within a length is an error."""
     with pytest.raises(struct.error):
         list(split_record(b"\x00\x00"))

@@ -25,7 +25,7 @@ STUCK = load_catalog()["task_stuck"]
 
 
 def test_variants_of_a_rule_for_some_jobs_are_evaluated():
-    """A threshold that is lower for some jobs is evaluated too, because the job of the row is not known yet."""
+    """The prefilter also evaluates thresholds that are lower for some jobs, because it does not know the row's job."""
     lower = SILENT.with_params({"min_silent_ms": 7_000})
     predicate = prefilter.may_match_sql(catalog_of(replace(SILENT, variants=(("etl_*", lower),))), "executor_live")
 
@@ -34,7 +34,7 @@ def test_variants_of_a_rule_for_some_jobs_are_evaluated():
 
 
 def test_disabled_rule_is_evaluated_only_for_its_variants():
-    """If it is enabled for some jobs, their rows pass; if it is disabled for all jobs, no row passes for it."""
+    """A disabled rule is evaluated only if it is enabled for some jobs."""
     off = replace(SILENT, enabled=False)
 
     assert prefilter.may_match_sql(catalog_of(off), "executor_live") == "FALSE"
@@ -47,21 +47,24 @@ def test_disabled_rule_is_evaluated_only_for_its_variants():
 
 
 def test_rule_on_a_column_of_detection_passes_all_rows():
-    """The name of the stage is added after the prefilter, so its absence must not drop a row."""
+    """If a rule uses a column that is added after the prefilter, such as the stage name, all rows pass."""
     named = replace(STUCK, when="stage_name LIKE 'save%'", severity={"warning": "true"}, params={})
 
     assert prefilter.may_match_sql(catalog_of(STUCK, named), "task_live") == "TRUE"
 
 
 def test_rows_about_hosts_pass_without_a_rule():
-    """A task that is stuck in storage is an observation about its host, even if no rule on tasks matches."""
+    """A row about a host problem, such as a task stuck in storage, passes even if no rule on tasks matches."""
     predicate = prefilter.may_match_sql(catalog_of(), "task_live")
 
     assert predicate == f"(`task`.`stalled_ms` >= {MIN_STALLED_MS})"
 
 
 def test_only_rows_of_tasks_and_executors_are_filtered():
-    """Stages and applications have progress, projections and samples, so each of their rows counts."""
+    """Only rows of tasks and executors are filtered.
+
+    Each row of a stage or application is needed for progress, projections and samples.
+    """
     sql = prefilter.decoded_sql(load_catalog(), W)
     rows = {view_specs()[view].row for view in prefilter.FILTERED}
 
@@ -71,7 +74,10 @@ def test_only_rows_of_tasks_and_executors_are_filtered():
 
 
 def test_linger_covers_keep_firing_for_and_three_windows():
-    """After three windows without rows the timer of the lifecycle has removed the subject."""
+    """The linger time is at least keep_firing_for plus three windows.
+
+    Then a timer of the lifecycle has removed a subject without rows.
+    """
     long = replace(SILENT, id="long", keep_firing_ms=600_000)
 
     assert prefilter.linger_ms(catalog_of(SILENT, long), "executor_live", W) == 600_000 + 3 * W
@@ -80,7 +86,7 @@ def test_linger_covers_keep_firing_for_and_three_windows():
 
 @dataclass
 class Linger:
-    """What io.sparkfuse.detect.LingerFilter does for one subject."""
+    """Does the same as io.sparkfuse.detect.LingerFilter for one subject."""
 
     linger_ms: int
     until_ms: int | None = field(default=None)
@@ -120,7 +126,10 @@ def test_findings_are_the_same_with_the_prefilter(story, rule):
 
 @pytest.mark.parametrize("rule", [Times(keep_firing_ms=15_000)])
 def test_shorter_linger_would_delay_the_resolution(rule):
-    """Proves that the comparison can fail: without linger time a finding resolves late."""
+    """Without a linger time, a finding resolves late.
+
+    This proves that the comparison in this file can fail.
+    """
     all_rows, filtered = TrackedRun(rule), TrackedRun(rule)
     for window, found in enumerate([HOLDS, *[QUIET] * 8], 1):
         all_rows.task(window, found)

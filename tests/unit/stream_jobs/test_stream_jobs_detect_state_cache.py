@@ -22,7 +22,7 @@ class State:
 
 
 def test_value_is_fetched_once_even_if_absent():
-    """Absence is cached too, because most stages of a fleet have no baseline."""
+    """A value is fetched once, even if it is absent, because most stages of a fleet have no baseline."""
     cache, state = StateCache(), State(a=1)
     cache.set_key("key")
     found = [state.read(cache, "state", name) for name in "abab"]
@@ -32,7 +32,7 @@ def test_value_is_fetched_once_even_if_absent():
 
 
 def test_keys_and_states_are_separate():
-    """Values of equal names in two applications, or in two states of one application, are different values."""
+    """Values with equal names but another application or another state are cached separately."""
     cache, state = StateCache(), State()
     cache.set_key("one")
     cache.put("stages", "3", "a stage")
@@ -46,7 +46,7 @@ def test_keys_and_states_are_separate():
 
 
 def test_cleared_state_is_fetched_again():
-    """Clearing the state of an ended application also removes its cached values."""
+    """After the state of an ended application is cleared, its values are no longer cached."""
     cache, state = StateCache(), State()
     cache.set_key("key")
     cache.put("stages", "3", "a stage")
@@ -59,7 +59,7 @@ def test_cleared_state_is_fetched_again():
 
 
 def test_dropped_value_is_fetched_again():
-    """After a drop the cache contains neither the value nor the information that it is absent."""
+    """After a drop, a value is fetched again: the cache knows neither the value nor its absence."""
     cache, state = StateCache(), State(x="fetched")
     cache.set_key("key")
     cache.put("state", "x", "a value")
@@ -72,7 +72,7 @@ def test_dropped_value_is_fetched_again():
 
 
 def test_least_recently_used_key_loses_its_older_half():
-    """The cache keeps its limit, and counts correctly while it evicts."""
+    """At its limit, the cache evicts the older half of the values of the least recently used key."""
     cache, state = StateCache(limit=6), State(ended="fetched")
     for key in ("one", "two"):
         cache.set_key(key)
@@ -93,7 +93,10 @@ def test_least_recently_used_key_loses_its_older_half():
 
 
 def test_alternating_keys_keep_their_newest_values():
-    """The applications of a fleet alternate: evicting all values of the least recently used one would leave none."""
+    """If applications alternate, each keeps its newest values in the cache.
+
+    Evicting all values of the least recently used one would leave none.
+    """
     cache, state = StateCache(limit=40), State()
     for stage in range(50):
         for key in range(10):
@@ -106,7 +109,10 @@ def test_alternating_keys_keep_their_newest_values():
 
 
 def test_keys_with_few_values_are_evicted_last():
-    """Ended stages are evicted, not running jobs, which are only read at their end."""
+    """Keys with few values are evicted last.
+
+    So values of ended stages are evicted before those of running jobs, which are read only at their end.
+    """
     cache, state = StateCache(limit=500), State()
     for key in range(4):
         cache.set_key(str(key))
@@ -124,7 +130,7 @@ def test_keys_with_few_values_are_evicted_last():
 
 
 def test_recently_used_value_is_kept_before_newer_ones():
-    """A stage that runs for an hour is older than hundreds that ended since."""
+    """A value that was used recently is kept before newer ones, as for a stage that runs for an hour."""
     cache, state = StateCache(limit=200), State()
     cache.set_key("one")
     cache.put("stages", "long", "runs")
@@ -136,7 +142,7 @@ def test_recently_used_value_is_kept_before_newer_ones():
 
 
 def test_single_key_is_bounded():
-    """A loop of stages in one application does not fill the process."""
+    """The cached values of a single key are bounded, so that a loop of stages does not fill the memory."""
     cache, state = StateCache(limit=3), State(**{"0": "fetched"})
     cache.set_key("loop")
     for number in range(10):
@@ -148,7 +154,10 @@ def test_single_key_is_bounded():
 
 
 def test_names_of_a_new_key_are_all_known():
-    """The state is asked once for each key, and never for a key that was written before it was read."""
+    """All names of a new key are known without asking the state, if the key was written before it was read.
+
+    For a new key that is read first, the state is asked once.
+    """
     names, asked = KnownNames(), []
 
     def is_empty(answer: bool) -> bool:
@@ -170,7 +179,7 @@ def test_names_of_a_new_key_are_all_known():
 
 
 def test_known_names_are_sorted():
-    """Iteration needs no call to the JVM if all names are known."""
+    """If all names are known, iteration is sorted and needs no call to the JVM."""
     names = KnownNames()
     names.lacks("new", "x", lambda: True)
     for name in ("units/b", "units/a", "ended"):
@@ -184,7 +193,7 @@ def test_known_names_are_sorted():
 
 
 def test_names_are_bounded_by_key():
-    """The state is asked again for the names of an evicted key."""
+    """The number of keys with known names is bounded. For an evicted key the state is asked again."""
     names = KnownNames(limit=2 * NAMES_PER_KEY + 3)
     names.lacks("one", "x", lambda: True)
     for number in range(3):
@@ -199,7 +208,10 @@ def test_names_are_bounded_by_key():
 
 
 def test_names_of_least_recently_used_key_are_evicted_first():
-    """The oldest key is not evicted first, because it may belong to a running application."""
+    """The names of the least recently used key are evicted first, not those of the oldest key.
+
+    The oldest key may belong to a running application.
+    """
     names = KnownNames(limit=2 * NAMES_PER_KEY + 1)
     for key in ("one", "two"):
         names.lacks(key, "x", lambda: True)

@@ -25,7 +25,7 @@ WRITER = FindingBuilder.of(load_catalog(), "https://docs.sparkfuse.example", OWN
 
 
 def test_columns_are_the_fields_that_are_set():
-    """An absent field is not 0, and lazy columns equal those of the whole row."""
+    """The columns of a row are its set fields: an absent field is not 0. Lazy columns equal those of the whole row."""
     stage = Run("app-1", T).stage(T, 60_000, failed_tasks=0).stage
     columns = row_columns.Columns(stage)
 
@@ -36,7 +36,7 @@ def test_columns_are_the_fields_that_are_set():
 
 
 def test_counts_of_the_jvm_are_parsed():
-    """Three numbers and the rows of each view; the name of a view may contain any other character."""
+    """The counters of the JVM are parsed: three numbers and the rows of each view, whatever the view's name."""
     counts = metrics.parse_counts("12 2 1795226400000 stage_live=7 =1 a-b=2")
 
     assert (counts.records, counts.rejected, counts.window_end_ms) == (12, 2, 1_795_226_400_000)
@@ -44,7 +44,10 @@ def test_counts_of_the_jvm_are_parsed():
 
 
 def test_each_rule_is_evaluated_on_its_view_only():
-    """Otherwise a predicate that is true for NULL would match rows of other views."""
+    """Each rule is evaluated only on rows of its view.
+
+    Otherwise a predicate that is true for NULL would match rows of other views.
+    """
     catalog = load_catalog()
     sql = rule_sql.severities_sql(catalog)
 
@@ -57,7 +60,7 @@ def test_each_rule_is_evaluated_on_its_view_only():
 
 
 def test_state_is_decoded_by_older_and_newer_versions():
-    """A missing or an additional field does not invalidate saved state."""
+    """Saved state with a missing or an additional field is still decoded."""
     stage = run_state.StageState(True, "save", ("Scan",), (1, 2), 7, "abc", 1, failed=True)
     subject = lifecycle_state.SubjectState(
         {"slow": lifecycle_state.RuleInstance("warning", 1, 2, 3, 2, finding=b"\x00\xff")}, ("skew",)
@@ -70,7 +73,7 @@ def test_state_is_decoded_by_older_and_newer_versions():
 
 
 def test_state_of_the_first_version_is_decoded():
-    """Fields that were added later get their defaults."""
+    """State of the first version is decoded, and fields that were added later get their defaults."""
     pickled = pickle.dumps
     before = {"job_key": "orders", "run_key": "r", "start_seen": True, "stages": 3, "plans": 1, "ended": False}
     application = codec.record_codec(run_state.ApplicationState).decode(pickled(before))
@@ -82,7 +85,7 @@ def test_state_of_the_first_version_is_decoded():
 
 
 def test_post_end_rules_are_found_by_their_columns():
-    """A new rule of this kind is recognised without another list to maintain."""
+    """Rules on the time after an end are recognised by their columns, without a list to maintain."""
     assert rule_sql.post_end_rules(load_catalog()) == {
         "application_incomplete",
         "application_zombie",
@@ -92,7 +95,10 @@ def test_post_end_rules_are_found_by_their_columns():
 
 
 def test_finding_of_failed_tasks_has_no_executor():
-    """The executor of the last attempt changes between windows; as part of the location it would prevent resolution."""
+    """The location of a finding on failed tasks has no executor.
+
+    The last executor changes between windows and would prevent resolution.
+    """
     row = Run("app-1", T).failure(T)
     row.job_key, row.run_key, row.failure.stage_fingerprint = "orders", "r", "f00"
     row.failure.failure_kind, row.failure.failure = "user_code", "user_exception"
@@ -104,7 +110,7 @@ def test_finding_of_failed_tasks_has_no_executor():
 
 
 def test_finding_of_a_host_is_about_the_host():
-    """Its job, run and scope are the host; two clusters have two findings."""
+    """A finding of a host has the host as job, run and scope. Equal hosts of two clusters have two findings."""
     host = {"host": "node-7", "applications": 4, "failing_applications": 3, "application_ids": "a, b, c"}
     row = LiveRow(view="host_live", cluster="prod", tenant="", job_key="host node-7", run_key="node-7", host=host)
     finding = WRITER("node_bad", row, "warning", T)
@@ -114,7 +120,10 @@ def test_finding_of_a_host_is_about_the_host():
 
 
 def test_evidence_is_every_column_that_the_rule_mentions():
-    """The values are exact, and the stack is included because runbooks refer to it."""
+    """The evidence has the exact value of each column that the rule mentions.
+
+    It includes the stack, because runbooks refer to the stack.
+    """
     row = Run("app-1", T).task(T, 60_000)
     row.job_key, row.run_key, row.task.stage_fingerprint = "orders", "app-1/0@1", "f00"
     finding = WRITER("task_stuck", row, "warning", T)
@@ -150,7 +159,7 @@ def test_evidence_is_every_column_that_the_rule_mentions():
     ],
 )  # fmt: skip
 def test_run_of_a_finding_names_query_and_stage(row, rule, expected):
-    """Messages and dashboards link a finding to its query."""
+    """The run of a finding names its query and stage, by which messages and dashboards link to the query."""
     [run] = WRITER(rule, LiveRow(job_key="orders", run_key="r", **row), "warning", T).runs
     found = (run.query_id if run.HasField("query_id") else None, run.stage_name if run.HasField("stage_name") else None)
 
@@ -167,7 +176,7 @@ def test_run_of_a_finding_names_query_and_stage(row, rule, expected):
     ],
 )
 def test_finding_has_owner_and_team(job_key, settings, expected):
-    """A setting of the application overrides the mapping; without both they are absent."""
+    """Owner and team of a finding come from the application's settings, else from the mapping, else they are absent."""
     row = Run("app-1", T).task(T, 60_000)
     row.job_key = job_key
     for tag, value in settings.items():
@@ -178,7 +187,10 @@ def test_finding_has_owner_and_team(job_key, settings, expected):
 
 
 def test_finding_id_depends_on_job_rule_and_scope():
-    """The same problem in the next run is the same alert."""
+    """The id of a finding depends only on job, rule and scope.
+
+    The same problem in the next run is therefore the same alert.
+    """
     one = ("prod", "shop", "orders", "task_stuck", "stage:f00")
     others = [(*one[:place], "other", *one[place + 1 :]) for place in range(len(one))]
 
@@ -188,7 +200,7 @@ def test_finding_id_depends_on_job_rule_and_scope():
 
 
 def test_evidence_is_capped():
-    """A name of a megabyte does not reach a notification."""
+    """Texts of the evidence are capped, so that a name of a megabyte does not reach a notification."""
     assert [evidence_text(True), evidence_text(1.0), evidence_text(0.123456789), evidence_text(7)] == [
         "true",
         "1",
@@ -199,7 +211,7 @@ def test_evidence_is_capped():
 
 
 def test_start_request_is_the_message_of_beam():
-    """The hand-written encoding equals that of Beam's schema."""
+    """The hand-written start request equals the message that Beam's schema encodes."""
     fn_api = pytest.importorskip("apache_beam.portability.api.org.apache.beam.model.fn_execution.v1.beam_fn_api_pb2")
     params = {"A": "b" * 300, "empty": "", "unicode": "ü"}
     read = fn_api.StartWorkerRequest.FromString(worker_start.request("1-2", "localhost:4711", params))
@@ -208,7 +220,7 @@ def test_start_request_is_the_message_of_beam():
 
 
 def test_worker_starter_runs_python_for_other_arguments(tmp_path: Path):
-    """Flink runs the same program to get its version and the folder of PyFlink."""
+    """For other arguments the worker starter runs Python, because Flink asks it for version and PyFlink folder."""
     starter = worker_start.write_starter(tmp_path / "a folder" / "python")
     result = subprocess.run([starter, "-c", "print(6 * 7)"], capture_output=True, text=True, check=True, timeout=150)
 
@@ -216,7 +228,7 @@ def test_worker_starter_runs_python_for_other_arguments(tmp_path: Path):
 
 
 def test_merged_finding_fits_into_a_record():
-    """Fifty runs with capped evidence stay below a megabyte, the limit of Kafka."""
+    """A merged finding of fifty runs with capped evidence stays below a megabyte, the limit of a Kafka record."""
     row = Run("app-1", T).task(T, 60_000)
     row.task.stack = "x" * 100_000
     finding: Finding = WRITER("task_stuck", LiveRow.FromString(row.SerializeToString()), "info", T)
@@ -225,7 +237,10 @@ def test_merged_finding_fits_into_a_record():
 
 
 def test_invalid_value_is_counted_and_skipped():
-    """One number that no step can use must not end the job; an error of broker or disk must."""
+    """A row with a number that no step can use is counted and skipped.
+
+    An error of the broker or the disk ends the job.
+    """
     from sparkfuse_stream_jobs.detect.operators.invalid_values import usable
 
     def results(error: Exception):

@@ -1,4 +1,4 @@
-"""The tables of the Flink jobs connect with the security of the owner's file."""
+"""The tables of the Flink jobs connect to Kafka with the security settings of the owner's file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ TEMPLATE = (
 
 
 def test_table_gets_the_security_of_the_file(tmp_path: Path) -> None:
-    """The login module has the package of the connector, and quotes and braces of a password stay as they are."""
+    """A table gets the security of the file.
+
+    The login module has the connector's package name; quotes and braces of a password stay unchanged.
+    """
     file = tmp_path / "kafka.properties"
     file.write_text(
         "bootstrap.servers=kafka:9\nsecurity.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
@@ -35,7 +38,7 @@ def test_table_gets_the_security_of_the_file(tmp_path: Path) -> None:
 
 
 def test_table_without_a_file_has_only_the_address() -> None:
-    """Without SPARKFUSE_KAFKA_CONFIG the statement is the one of the contract."""
+    """Without SPARKFUSE_KAFKA_CONFIG, the table statement equals that of the contract with the broker's address."""
     settings = Settings.from_environment({"SPARKFUSE_KAFKA_BOOTSTRAP": "kafka:1"})
     filled = fill(TEMPLATE, settings, kind="raw")
 

@@ -39,7 +39,7 @@ together.wait()
 
 
 def heaps(how: str, **variables: str) -> tuple[int, str]:
-    """Return the number of heaps, and the value of the environment variable."""
+    """Return the number of malloc heaps and the value of the environment variable."""
     environment = {name: value for name, value in os.environ.items() if name != SETTING}
     done = subprocess.run(
         [sys.executable, "-c", THREADS, how],
@@ -53,12 +53,12 @@ def heaps(how: str, **variables: str) -> tuple[int, str]:
 
 
 def test_threads_and_child_processes_share_two_arenas():
-    """Without the limit sixteen threads have more arenas."""
+    """With the limit, sixteen threads and child processes use two arenas. Without the limit they use more."""
     assert heaps("default")[0] > MAX_ARENAS
     assert heaps("limited") == (MAX_ARENAS, str(MAX_ARENAS))
 
 
 @pytest.mark.parametrize("number", ["1", "5"])
 def test_environment_overrides_the_number_of_arenas(number: str):
-    """A number that the environment sets stays unchanged."""
+    """A number of arenas that is set in the environment stays unchanged."""
     assert heaps("limited", **{SETTING: number}) == (int(number), number)

@@ -22,7 +22,10 @@ def test_every_file_is_used(sql: Path) -> None:
 
 
 def test_sums_have_the_names_of_live_columns(sql: Path) -> None:
-    """StageFold sums columns by name, so stage_windows has each finished_* and count column of stage_live."""
+    """The table stage_windows has each finished_* and count column of stage_live.
+
+    StageFold sums columns by these names.
+    """
     aliases = set(re.findall(r"\bAS (\w+)", (sql / "stage_windows.sql").read_text()))
     columns = live_pb2.StageLive.DESCRIPTOR.fields_by_name
     wanted = {name for name in columns if name.startswith("finished_") and name != "finished_cpu_ms"}

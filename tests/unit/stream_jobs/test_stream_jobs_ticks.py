@@ -18,13 +18,13 @@ from sparkfuse_stream_jobs.ticks import PHASE_MS, BrokerClock, clock_app_ids, mu
     ],
 )
 def test_keys_are_hashed_as_kafka_does(key: str, signed: int) -> None:
-    """The hash agrees with Kafka's test vectors, without the sign bit."""
+    """The hash of a key equals Kafka's test vectors with the sign bit removed."""
     assert murmur2(key.encode()) == signed & 0x7FFFFFFF
 
 
 @pytest.mark.parametrize("partitions", [(1, 1), (2, 2), (2, 3), (12, 7), (64, 2)])
 def test_clocks_reach_every_partition_of_each_topic(partitions: tuple[int, ...]) -> None:
-    """Each partition gets a tick, and there are at most as many clocks as partitions."""
+    """Each partition of each topic gets a tick. There are at most as many clocks as partitions."""
     app_ids = clock_app_ids(*partitions)
 
     for count in partitions:

@@ -1,6 +1,6 @@
-"""One job in several variants, so that of two runs it is known what differs: ``job.py VARIANT FOLDER``.
+"""One job in several variants, so that the difference between two runs is known: ``job.py VARIANT FOLDER``.
 
-Its tasks sleep for each row instead of computing, so that a busy machine changes little. Run by ``make_logs.py``.
+Its tasks sleep for each row instead of computing, so that a busy machine changes little. ``make_logs.py`` runs it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KEYS = 24
 
 @dataclass(frozen=True)
 class Variant:
-    """What a run does; the defaults are the run that all others are compared with."""
+    """The properties of a variant of the job; the defaults are those of the usual run."""
 
     rows: int = 12_000
     row_ms: float = 3
@@ -47,7 +47,7 @@ VARIANTS = {
 
 
 def main(variant: Variant, folder: str) -> None:
-    """Run one variant; its event log goes to the folder."""
+    """Run one variant and write its event log to the folder."""
     properties = {
         # Four attempts per task: the default of local mode is one.
         "spark.master": f"local[{variant.cores},4]",
@@ -74,12 +74,12 @@ def main(variant: Variant, folder: str) -> None:
 
 
 def warm(spark: SparkSession) -> None:
-    """Start the Python workers, which is no part of what is compared."""
+    """Start the Python workers, so that their start is not part of the compared time."""
     spark.sparkContext.parallelize(range(4), 4).map(lambda each: each).count()
 
 
 def by_key(spark: SparkSession, variant: Variant) -> None:
-    """Rows go to partitions by their key; each row of a partition takes its time."""
+    """Return rows partitioned by their key; each row of a partition takes its time."""
 
     def key_of(row: int) -> tuple[int, int]:
         return (0 if variant.skewed and row % 5 else row % KEYS), row
@@ -97,7 +97,7 @@ def by_key(spark: SparkSession, variant: Variant) -> None:
 
 
 def joined(spark: SparkSession, variant: Variant) -> None:
-    """A join that is one stage of four tasks when the small side is broadcast, else ends in a single task."""
+    """Return a join: one stage of four tasks if the small side is broadcast, else a join that ends in a single task."""
 
     def slow(rows: Iterable[object]) -> Iterator[int]:
         amount = sum(1 for _ in rows)
@@ -109,7 +109,7 @@ def joined(spark: SparkSession, variant: Variant) -> None:
 
 
 def query(spark: SparkSession, variant: Variant) -> None:
-    """The same as a query, so that the log has its plan."""
+    """Run the same work as a query, so that the log contains a plan."""
 
     def slow(row: int) -> int:
         time.sleep(0 if row % 10 else variant.row_ms / 100)

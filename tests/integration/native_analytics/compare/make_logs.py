@@ -22,7 +22,7 @@ VARIANTS = (
 
 
 def main(variants: list[str]) -> None:
-    """One run a variant; Spark's file becomes logs/<variant>.zstd."""
+    """Record one run per variant; Spark's log becomes logs/<variant>.zstd."""
     (HERE / "logs").mkdir(exist_ok=True)
     for variant in variants or VARIANTS:
         with tempfile.TemporaryDirectory() as folder:
@@ -36,7 +36,7 @@ def main(variants: list[str]) -> None:
 
 
 def without_machine(line: str, folder: str) -> str:
-    """The line without the paths and the name of the machine; of the environment only what was set on purpose."""
+    """Return the line without paths and name of the machine, and with only the environment that was set on purpose."""
     for path, name in ((folder, "/jobs"), (str(CHECKOUT), "/opt"), (sys.base_prefix, "/usr")):
         line = line.replace(path, name)
     line = line.replace(socket.gethostname(), "node-a")
