@@ -68,7 +68,7 @@ class Figures:
     peak_mib: float = 0.0
 
     def add(self, wall: float, cpu: float, peak_mib: float) -> None:
-        """Add the figures of one turn, and keep the best."""
+        """Add the figures of one turn: keep the smallest times and the largest peak of memory."""
         self.wall, self.cpu, self.peak_mib = min(self.wall, wall), min(self.cpu, cpu), max(self.peak_mib, peak_mib)
 
 

@@ -227,7 +227,7 @@ class Oracle:
 
     @property
     def evidence(self) -> Row:
-        """Return the evidence: numbers of lines and values that were read, skipped and truncated."""
+        """Return the evidence: which files and events were read, and which lines and values were skipped or invalid."""
         return {
             "files": self._files,
             "plain_bytes": sum(file["plain_bytes"] for file in self._files),

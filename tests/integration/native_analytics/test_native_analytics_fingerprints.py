@@ -75,8 +75,8 @@ def test_replanned_join_keeps_its_fingerprint(runs: Mapping[str, list[str]]):
 def test_joins_of_one_query_have_two_fingerprints(runs: Mapping[str, list[str]]):
     """Adaptive execution runs each join as its own job with the same operators, but with another fingerprint.
 
-    Equal fingerprints remain for the scans of three tables by path, which Spark does not distinguish when a stage
-    starts, and for the aggregation, which runs twice because the sort takes samples.
+    Some stages keep equal fingerprints. Spark does not distinguish the scans of three tables by path when a stage
+    starts. The aggregation runs twice, because the sort takes samples.
     """
     assert len(runs["first"]) == 8
     assert len(set(runs["first"])) == 5
