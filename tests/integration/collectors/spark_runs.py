@@ -127,7 +127,11 @@ def create_topics(bootstrap: str, prefix: str) -> None:
     # As required: with the broker's timestamps, records of a driver with a wrong clock are not refused.
     stamped = {"message.timestamp.type": "LogAppendTime"}
     partitions = {f"{prefix}.{name}": 2 for name in ("facts", "signals", "receipts")} | {f"{prefix}.controls": 1}
-    topics = [NewTopic(name, number, 1, config=stamped) for name, number in partitions.items()]
+    compacted = stamped | {"cleanup.policy": "compact"}
+    topics = [
+        NewTopic(name, number, 1, config=compacted if name.endswith(".controls") else stamped)
+        for name, number in partitions.items()
+    ]
     for name, created in admin.create_topics(topics).items():
         created.result(60)
         number = partitions[name]
