@@ -174,7 +174,8 @@ def run(check: Check) -> Result:
         file = Path(folder) / "check.cfg"
         file.write_text(changed(configuration(check.module, check.scenario), check))
         options = ("-workers", "1", "-nowarning", "-deadlock", "-metadir", folder, "-config", str(file))
-        command = [*JAVA, "-cp", str(TLC), "tlc2.TLC", *options, f"{check.module}.tla"]
+        # TLC unpacks its standard modules into this folder and deletes them, so runs must not share it.
+        command = [*JAVA, f"-Djava.io.tmpdir={folder}", "-cp", str(TLC), "tlc2.TLC", *options, f"{check.module}.tla"]
         output = subprocess.run(command, cwd=MODELS, capture_output=True, text=True, check=False).stdout
     broken = re.search(r"Invariant (\w+) is violated", output)
     states = re.findall(r"(\d+) distinct states found", output)
@@ -186,7 +187,7 @@ def run(check: Check) -> Result:
 def report(check: Check, result: Result) -> bool:
     """Print one line about a check; return whether its result is not the expected one."""
     failed = bool(result.fault) or result.broken != check.breaks
-    outcome = f"breaks {result.broken}" if result.broken else "holds"
+    outcome = f"breaks {result.broken}" if result.broken else "did not finish" if result.fault else "holds"
     expected = f"breaks {check.breaks}" if check.breaks else "holds"
     note = f" (expected: {expected})" if failed else ""
     print(f"{'FAILED' if failed else 'ok'}  {check.name}: {outcome}, {result.states} states{note}", flush=True)

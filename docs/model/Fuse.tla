@@ -46,7 +46,7 @@ On(gate) == gate \notin Removed
 InControls == {"held", "disarmed", "revoked", "controls_away"}   \* the topic controls
 InDriver == {"own_hold", "owner_off", "healthy", "blind", "shared"} \* read by the hook at the act
 InTopics == {"held", "disarmed", "other_view", "incomplete", "minor", "big_picture"} \* read by the controller
-AtOnce == {"silenced", "silences_unknown", "shadow", "invalid_policy"} \* asked or read by the controller at each decision
+AtOnce == {"silenced", "silences_unknown", "shadow", "invalid_policy"} \* read by the controller at a decision
 ASSUME Conditions \subseteq InControls \cup InDriver \cup InTopics \cup AtOnce
 
 VARIABLES
@@ -233,8 +233,8 @@ WrongDecision(c, r) ==
   \cup (IF skew[c] = ctl[c].measured /\ FindingTime(r) - now > Tolerance THEN {"future"} ELSE {})
   \cup (IF NeedsApproval /\ r \notin approvals THEN {"unapproved"} ELSE {})
 
-(* Code: controller.py evaluate and _act. The process may pause between this step and the next. Gate              *)
-(* "controller.issued": a signal is issued when its case was evaluated, so that the hook's clock gate bounds the pause. *)
+(* Code: controller.py evaluate and _act. The process may pause between this step and the next.                  *)
+(* Gate "controller.issued": a signal carries the time of this step, so the hook's clock gate bounds the pause.   *)
 Decide(c, r) ==
   LET m == ctl[c] IN
   /\ m.pc = "ready"
@@ -407,7 +407,8 @@ Sent == {s \in signals : s.by = "controller"}
 
 NoActOnOtherRun == Never("hook", {"other_run"})
 NoActByStaleEpoch == Never("hook", {"lower_epoch"})
-EpochsInOrder == \A i, j \in 1..Len(audit) : i < j => audit[i].epoch <= audit[j].epoch /\ audit[i].sequence < audit[j].sequence
+EpochsInOrder ==
+  \A i, j \in 1..Len(audit) : i < j => audit[i].epoch <= audit[j].epoch /\ audit[i].sequence < audit[j].sequence
 BudgetKept == Cardinality(Sent) <= Budget
 HookBudgetKept == Never("hook", {"hook_budget"})
 HoldRespected == Never("hook", {"held", "own_hold", "controls_away"}) /\ Never("controller", {"held"})

@@ -35,7 +35,10 @@ Init ==
   /\ hook = [r \in Runs |-> [generation |-> -1, stops |-> 0, open |-> FALSE]]
   /\ alerts = IF AlertIsLate THEN {} ELSE Runs
 
-Tick == now < MaxTime /\ now' = now + 1 /\ UNCHANGED <<actions, ctl, starts, signals, hook, alerts, silenced, held, despite>>
+Tick ==
+  /\ now < MaxTime
+  /\ now' = now + 1
+  /\ UNCHANGED <<actions, ctl, starts, signals, hook, alerts, silenced, held, despite>>
 
 (* Code: the alert sender reads the topic findings at the same time as the controller. *)
 PostAlert(r) ==
@@ -119,7 +122,8 @@ Crash(c) ==
 Receive(r, s) ==
   /\ s.run = r
   /\ s.generation > hook[r].generation
-  /\ hook' = [hook EXCEPT ![r] = [generation |-> s.generation, stops |-> IF held THEN @.stops ELSE @.stops + 1, open |-> TRUE]]
+  /\ hook' = [hook EXCEPT ![r] =
+       [generation |-> s.generation, stops |-> IF held THEN @.stops ELSE @.stops + 1, open |-> TRUE]]
   /\ UNCHANGED <<now, actions, ctl, starts, signals, alerts, silenced, held, despite>>
 
 SomeSignal(r) == \E s \in signals : Receive(r, s)
