@@ -134,7 +134,7 @@ check-rust: | setup ## check format and lint of the kernel
 	cargo clippy --quiet --locked --all-targets --features python --manifest-path $(KERNEL)/Cargo.toml -- -D warnings
 
 .PHONY: model-check
-model-check: $(STAMPS)/tlc ## check the models of the fuse with TLC (ARGS=--large for larger bounds, 15 minutes)
+model-check: $(STAMPS)/tlc ## check the models of the fuse with TLC (ARGS=--large for larger bounds, five minutes)
 	$(PYTHON) build_support/model_check.py $(ARGS)
 
 .PHONY: format
