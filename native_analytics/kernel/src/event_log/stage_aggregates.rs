@@ -151,7 +151,7 @@ pub struct StageAggregates {
     pub ended_wall_ms: i64,
     pub first_launched_ms: Option<i64>,
     pub last_finished_ms: Option<i64>,
-    /// Bytes, wall time and index of the succeeded attempt that read the most.
+    /// Bytes, wall time and index of the succeeded attempt that read the most; the first one if several are equal.
     pub biggest: Option<BiggestTask>,
     /// The succeeded attempt with the longest wall time.
     pub slowest: Option<Box<SlowestTask>>,
@@ -166,14 +166,10 @@ pub struct StageAggregates {
 /// Bytes, wall time and index of a succeeded attempt.
 pub type BiggestTask = (i64, Option<i64>, Option<i64>);
 
-/// Whether an attempt replaces the biggest one: more bytes, then a longer duration, then a lower index.
+/// Whether an attempt replaces the biggest one: the first in the log stays if several are equal.
 #[inline]
 fn is_bigger(one: BiggestTask, other: Option<BiggestTask>) -> bool {
-    other.is_none_or(|other| {
-        let (duration, longest) = (one.1.unwrap_or(0), other.1.unwrap_or(0));
-        one.0 > other.0
-            || (one.0 == other.0 && (duration > longest || (duration == longest && is_lower(one.2, other.2))))
-    })
+    other.is_none_or(|other| one.0 > other.0)
 }
 
 /// One succeeded attempt: its index, duration, data and place. The data is unknown if the attempt has no metrics.
