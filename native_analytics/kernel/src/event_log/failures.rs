@@ -5,7 +5,6 @@
 //! the order of the failures, and a kept class counts all its failures.
 
 use std::collections::BTreeMap;
-use std::mem::take;
 
 use crate::event_log::json::row::Row;
 use crate::event_log::json::text::text;
@@ -20,13 +19,12 @@ const MAX_HOSTS: usize = failure_limits::MOST_HOSTS;
 const MAX_TASKS: usize = failure_limits::MOST_TASKS;
 const NO_CLASS: &str = "UnknownReason";
 
-/// Failed attempts of one class. Texts and places are those of the attempt that ended last.
+/// Failed attempts of one class. Texts and places are those of the last attempt in the log.
 #[derive(Debug, Clone, Default)]
 pub struct Failure {
     pub class: String,
     pub reason: Option<String>,
     pub failed: i64,
-    finished_ms: Option<i64>,
     pub task_index: Option<i64>,
     /// Executor and host of the attempt, or of the block that could not be fetched.
     pub executor_id: Option<String>,
@@ -111,63 +109,28 @@ impl Failure {
     }
 
     fn add(&mut self, row: &Row, line: &[u8]) {
-        let index = row.number(TASK_INDEX);
+        self.failed += 1;
+        self.reason = failure_reason(row, line);
+        self.task_index = row.number(TASK_INDEX);
         let host = row.text(line, HOST).map(text);
         // If a block could not be fetched, the executor that held it matters, not the one that requested it.
         let (executor_id, block_host) = (row.text(line, FETCH_EXECUTOR_ID), row.text(line, FETCH_HOST));
-        self.replace_last(Failure {
-            failed: 1,
-            reason: failure_reason(row, line),
-            finished_ms: row.number(FINISHED_MS),
-            task_index: index,
-            executor_id: executor_id.or(row.text(line, EXECUTOR_ID)).map(text),
-            host: block_host.map(text).or_else(|| host.clone()),
-            ..Failure::default()
-        });
-        self.failed += 1;
+        self.executor_id = executor_id.or(row.text(line, EXECUTOR_ID)).map(text);
+        self.host = block_host.map(text).or_else(|| host.clone());
         host.into_iter().for_each(|host| self.add_host(host));
-        if let Some(index) = index {
+        if let Some(index) = self.task_index {
             self.add_attempts(index, 1);
         }
     }
 
-    /// Takes the texts and places of an attempt that ended later. Other fields decide between equal times, as live.
-    fn replace_last(&mut self, other: Failure) {
-        if self.failed > 0 && self.order() >= other.order() {
-            return;
-        }
-        self.reason = other.reason;
-        self.finished_ms = other.finished_ms;
-        self.task_index = other.task_index;
-        self.executor_id = other.executor_id;
-        self.host = other.host;
-    }
-
-    #[allow(clippy::type_complexity, reason = "a tuple in the order of comparison")]
-    fn order(
-        &self,
-    ) -> (
-        Option<i64>,
-        Option<i64>,
-        &Option<String>,
-        &Option<String>,
-        &Option<String>,
-    ) {
-        (
-            self.finished_ms,
-            self.task_index,
-            &self.executor_id,
-            &self.host,
-            &self.reason,
-        )
-    }
-
-    fn append(&mut self, mut later: Failure) {
-        let (failed, hosts, tasks) = (later.failed, take(&mut later.hosts), take(&mut later.tasks));
-        self.replace_last(later);
-        self.failed += failed;
-        hosts.into_iter().for_each(|host| self.add_host(host));
-        for (index, attempts) in tasks {
+    fn append(&mut self, later: Failure) {
+        self.failed += later.failed;
+        self.reason = later.reason;
+        self.task_index = later.task_index;
+        self.executor_id = later.executor_id;
+        self.host = later.host;
+        later.hosts.into_iter().for_each(|host| self.add_host(host));
+        for (index, attempts) in later.tasks {
             self.add_attempts(index, attempts);
         }
     }

@@ -134,10 +134,8 @@ fn clamped(sum: i128) -> i64 {
 /// Aggregates over the task ends of one stage attempt.
 #[derive(Debug, Clone, Default)]
 pub struct StageAggregates {
-    /// Ends of attempts, with those that Spark reports again as Resubmitted.
     pub tasks: i64,
     pub succeeded: i64,
-    /// With those that Spark reports again as Resubmitted.
     pub failed: i64,
     pub killed: i64,
     pub speculative: i64,
@@ -152,7 +150,7 @@ pub struct StageAggregates {
     pub first_launched_ms: Option<i64>,
     pub last_finished_ms: Option<i64>,
     /// Bytes, wall time and index of the succeeded attempt that read the most; the first one if several are equal.
-    pub biggest: Option<BiggestTask>,
+    pub biggest: Option<(i64, Option<i64>, Option<i64>)>,
     /// The succeeded attempt with the longest wall time.
     pub slowest: Option<Box<SlowestTask>>,
     /// Failed attempts because a shuffle block could not be fetched.
@@ -161,15 +159,6 @@ pub struct StageAggregates {
     pub lost: i64,
     /// Attempts that succeeded and then failed, because Spark lost the executor that held their output.
     pub resubmitted: i64,
-}
-
-/// Bytes, wall time and index of a succeeded attempt.
-pub type BiggestTask = (i64, Option<i64>, Option<i64>);
-
-/// Whether an attempt replaces the biggest one: the first in the log stays if several are equal.
-#[inline]
-fn is_bigger(one: BiggestTask, other: Option<BiggestTask>) -> bool {
-    other.is_none_or(|other| one.0 > other.0)
 }
 
 /// One succeeded attempt: its index, duration, data and place. The data is unknown if the attempt has no metrics.
@@ -204,11 +193,7 @@ impl StageAggregates {
             Outcome::Killed => self.killed += 1,
             Outcome::Failed => self.fail(row.text(line, REASON)),
         }
-        // Spark reports the end of an attempt again as Resubmitted if the executor that held its output is lost.
-        let ends_again = outcome == Outcome::Failed && row.text(line, REASON) == Some(b"Resubmitted");
-        if !ends_again {
-            self.speculative += row.number_or_zero(SPECULATIVE);
-        }
+        self.speculative += row.number_or_zero(SPECULATIVE);
         let has_metrics = row.has(HAS_METRICS);
         if has_metrics {
             for (sum, (_, slot)) in self.sums.iter_mut().zip(SUMS) {
@@ -221,9 +206,7 @@ impl StageAggregates {
         self.first_launched_ms = least(self.first_launched_ms, launched);
         self.last_finished_ms = greatest(self.last_finished_ms, finished);
         let wall = launched.zip(finished).map(|(from, to)| to.saturating_sub(from));
-        if !ends_again {
-            self.ended_wall_ms = self.ended_wall_ms.saturating_add(wall.unwrap_or(0));
-        }
+        self.ended_wall_ms = self.ended_wall_ms.saturating_add(wall.unwrap_or(0));
         if row.number_or_zero(DISK_SPILLED_BYTES) > 0 {
             self.spilled_tasks += 1;
             self.spilled_wall_ms = self.spilled_wall_ms.saturating_add(wall.unwrap_or(0));
@@ -266,9 +249,8 @@ impl StageAggregates {
         shuffles.push(shuffle);
         inputs.push(input);
         all.push(bytes);
-        let task = (bytes, wall, row.number(TASK_INDEX));
-        if is_bigger(task, self.biggest) {
-            self.biggest = Some(task);
+        if self.biggest.is_none_or(|(most, ..)| bytes > most) {
+            self.biggest = Some((bytes, wall, row.number(TASK_INDEX)));
         }
     }
 
@@ -292,7 +274,7 @@ impl StageAggregates {
         self.first_launched_ms = least(self.first_launched_ms, later.first_launched_ms);
         self.last_finished_ms = greatest(self.last_finished_ms, later.last_finished_ms);
         if let Some(theirs) = later.biggest
-            && is_bigger(theirs, self.biggest)
+            && self.biggest.is_none_or(|ours| theirs.0 > ours.0)
         {
             self.biggest = Some(theirs);
         }
