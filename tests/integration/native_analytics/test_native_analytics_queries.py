@@ -22,7 +22,7 @@ from sparkfuse_native_analytics.loader.feed import FEEDS, Feed
 from sparkfuse_native_analytics.store.client import connect
 from sparkfuse_native_analytics.store.migrate import migrate
 
-FOLDERS = {"facts": "fact", "live": "live_row", "findings": "finding", "actions": "action", "baselines": "baseline",
+FOLDERS = {"facts": "fact", "live": "live_row", "findings": "finding", "audit": "audit_record", "receipts": "receipt", "baselines": "baseline",
            "dead_letters": "dead_letter", "history": "history_row", "names": "display_name"}  # fmt: skip
 NOT_STORED = ("tick", "undecodable")
 CLASSES = {
@@ -112,7 +112,7 @@ def test_ended_stages_has_only_ended_stages(filled: Client) -> None:
 
 
 def test_queries_return_the_examples(filled: Client) -> None:
-    """Runs, one run, findings, actions and baselines are returned with the values of the examples."""
+    """Runs, one run, findings, steps of the fuse and baselines are returned with the values of the examples."""
     runs = queries.runs(filled)
     details = [queries.run(filled, each.app_id) for each in runs]
 
