@@ -22,7 +22,8 @@ from sparkfuse_native_analytics.loader.feed import FEEDS, Feed
 from sparkfuse_native_analytics.store.client import connect
 from sparkfuse_native_analytics.store.migrate import migrate
 
-FOLDERS = {"facts": "fact", "live": "live_row", "findings": "finding", "audit": "audit_record", "receipts": "receipt", "baselines": "baseline",
+FOLDERS = {"facts": "fact", "live": "live_row", "findings": "finding", "audit": "audit_record", "receipts": "receipt",
+           "baselines": "baseline",
            "dead_letters": "dead_letter", "history": "history_row", "names": "display_name"}  # fmt: skip
 NOT_STORED = ("tick", "undecodable")
 CLASSES = {
