@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 SIGNAL_LIFE_MS = 60_000
 ANSWER_SECONDS = 10.0
 RULE = "collector_switch"
+# The default of spark.sparkfuse.cluster.
+DEFAULT_CLUSTER = "default"
 
 commands = typer.Typer(help="Switch the plugin of one running application off and on.", no_args_is_help=True)
 Key = Annotated[
@@ -36,7 +38,7 @@ Started = Annotated[
     int | None, typer.Option("--started-ms", help="Start time of the application, if no store is available.")
 ]
 Attempt = Annotated[int, typer.Option("--attempt", min=0, help="Attempt, with --started-ms.")]
-Cluster = Annotated[str, typer.Option("--cluster", help="Cluster, with --started-ms.")]
+Cluster = Annotated[str, typer.Option("--cluster", help="Value of spark.sparkfuse.cluster, with --started-ms.")]
 Wait = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for the answer of the application.")]
 
 
@@ -53,7 +55,7 @@ class Target:
 @commands.command()
 def off(
     app_id: str, home: Home = DEFAULT_HOME, key: Key = None, started_ms: Started = None, attempt: Attempt = 0,
-    cluster: Cluster = "", wait: Wait = ANSWER_SECONDS, as_json: Json = False,
+    cluster: Cluster = DEFAULT_CLUSTER, wait: Wait = ANSWER_SECONDS, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Make the plugin ignore everything but the end of the application."""
     _switch("collector_off", _target(app_id, home, started_ms, attempt, cluster), home, key, wait, as_json)
@@ -62,7 +64,7 @@ def off(
 @commands.command()
 def on(
     app_id: str, home: Home = DEFAULT_HOME, key: Key = None, started_ms: Started = None, attempt: Attempt = 0,
-    cluster: Cluster = "", wait: Wait = ANSWER_SECONDS, as_json: Json = False,
+    cluster: Cluster = DEFAULT_CLUSTER, wait: Wait = ANSWER_SECONDS, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Make the plugin collect again."""
     _switch("collector_on", _target(app_id, home, started_ms, attempt, cluster), home, key, wait, as_json)
@@ -100,7 +102,7 @@ def _target(app_id: str, home: Path, started_ms: int | None, attempt: int, clust
     found = ask(home, lambda client: queries.run(client, app_id))
     if found is None:
         raise StartError(f"the store has no application {app_id!r}; use --started-ms and --attempt", USAGE)
-    return Target(app_id, found.run.app_attempt, found.run.app_start_ms, found.run.cluster or "")
+    return Target(app_id, found.run.app_attempt, found.run.app_start_ms, found.run.cluster or DEFAULT_CLUSTER)
 
 
 def _switch(action: str, target: Target, home: Path, key: Path | None, wait: float, as_json: bool) -> None:

@@ -77,7 +77,8 @@ def test_guarantee_07_command_switches_collector_off_and_on(run_job, facts, topi
     assert (first["exit"], first["outcome"]) == (1, "refused")
     assert ask("off", unknown_key, wait=5)["outcome"] == "unanswered"
     assert protection() == ("closed", "")
-    assert ask("off")["outcome"] == "ended"
+    switched = ask("off")
+    assert switched["outcome"] == "ended", switched
     wait_for(lambda: protection() == ("open", "switched off"), 60, "health facts of the switched-off collector")
     passed_over = facts.of("collector_health")[-1].passed_over
     wait_for(lambda: facts.of("collector_health")[-1].passed_over > passed_over + 20, 60, "skipped events")

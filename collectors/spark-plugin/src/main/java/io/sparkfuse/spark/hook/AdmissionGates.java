@@ -32,7 +32,12 @@ final class AdmissionGates {
       return GateResult.refused("the signal is for another application, " + signal.getAppId());
     }
     if (!signal.getCluster().equals(context.application.cluster)) {
-      return GateResult.refused("the signal is for another cluster, " + signal.getCluster());
+      return GateResult.refused(
+          "the signal is for cluster '"
+              + signal.getCluster()
+              + "', and this application is in cluster '"
+              + context.application.cluster
+              + "'");
     }
     if (signal.getAppAttempt() != context.application.attempt) {
       return GateResult.refused("the signal is for another attempt, " + signal.getAppAttempt());
