@@ -21,6 +21,7 @@ CREATE TABLE IF NOT EXISTS receipts (
   `observed` Map(String, String),
   `finding_id` Nullable(String),
   `unverified_records` Nullable(Int64),
+  `actor` Nullable(String),
   `kafka_partition` Int32,
   `kafka_offset` Int64,
   `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')

@@ -20,7 +20,8 @@ CREATE TABLE `receipts` (
   `at_ms` BIGINT,
   `observed` MAP<STRING, STRING>,
   `finding_id` STRING,
-  `unverified_records` BIGINT
+  `unverified_records` BIGINT,
+  `actor` STRING
 ) WITH (
   'connector' = 'kafka',
   'topic' = '{prefix}.receipts',

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Mapping as _Mapping, Optional as _Opti
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Receipt(_message.Message):
-    __slots__ = ("receipt_id", "signal_id", "cluster", "app_id", "app_attempt", "app_start_ms", "rule", "action", "mode", "outcome", "gate", "reason", "stage_id", "stage_attempt", "query_id", "task_id", "freed_tasks", "unfreed_tasks", "at_ms", "observed", "finding_id", "unverified_records")
+    __slots__ = ("receipt_id", "signal_id", "cluster", "app_id", "app_attempt", "app_start_ms", "rule", "action", "mode", "outcome", "gate", "reason", "stage_id", "stage_attempt", "query_id", "task_id", "freed_tasks", "unfreed_tasks", "at_ms", "observed", "finding_id", "unverified_records", "actor")
     class ObservedEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -36,6 +36,7 @@ class Receipt(_message.Message):
     OBSERVED_FIELD_NUMBER: _ClassVar[int]
     FINDING_ID_FIELD_NUMBER: _ClassVar[int]
     UNVERIFIED_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    ACTOR_FIELD_NUMBER: _ClassVar[int]
     receipt_id: str
     signal_id: str
     cluster: str
@@ -58,4 +59,5 @@ class Receipt(_message.Message):
     observed: _containers.ScalarMap[str, str]
     finding_id: str
     unverified_records: int
-    def __init__(self, receipt_id: _Optional[str] = ..., signal_id: _Optional[str] = ..., cluster: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., rule: _Optional[str] = ..., action: _Optional[str] = ..., mode: _Optional[str] = ..., outcome: _Optional[str] = ..., gate: _Optional[str] = ..., reason: _Optional[str] = ..., stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., query_id: _Optional[int] = ..., task_id: _Optional[int] = ..., freed_tasks: _Optional[int] = ..., unfreed_tasks: _Optional[int] = ..., at_ms: _Optional[int] = ..., observed: _Optional[_Mapping[str, str]] = ..., finding_id: _Optional[str] = ..., unverified_records: _Optional[int] = ...) -> None: ...
+    actor: str
+    def __init__(self, receipt_id: _Optional[str] = ..., signal_id: _Optional[str] = ..., cluster: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., rule: _Optional[str] = ..., action: _Optional[str] = ..., mode: _Optional[str] = ..., outcome: _Optional[str] = ..., gate: _Optional[str] = ..., reason: _Optional[str] = ..., stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., query_id: _Optional[int] = ..., task_id: _Optional[int] = ..., freed_tasks: _Optional[int] = ..., unfreed_tasks: _Optional[int] = ..., at_ms: _Optional[int] = ..., observed: _Optional[_Mapping[str, str]] = ..., finding_id: _Optional[str] = ..., unverified_records: _Optional[int] = ..., actor: _Optional[str] = ...) -> None: ...

@@ -1,7 +1,8 @@
 """Determines the outcome of an act: the stage ended, the stage still runs, or the outcome is unknown.
 
 Rows of `live` decide first: if a stage or its run ended, its tasks are free. A receipt of the hook is only a hint that
-the act was incomplete. Without rows and receipt, the outcome is unknown.
+the act was incomplete. Without rows and receipt, the outcome is unknown. A driver that was ended from outside sends no
+fact of its end, so for an external stop the receipt of the external actuator shows the end.
 """
 
 from __future__ import annotations
@@ -11,10 +12,17 @@ from sparkfuse_native_analytics.fuse_controller.act_registry import ENDED, REFUS
 from sparkfuse_native_analytics.fuse_controller.fuse import Times
 from sparkfuse_native_analytics.fuse_controller.scope import Run
 from sparkfuse_native_analytics.fuse_controller.view import Ending
+from sparkfuse_rules.rule import EXTERNAL_STOP
 
 # Results of a hook that did nothing, so that the job continues.
 _NOT_DONE = ("held", "refused", "expired", "disagrees", "blind", "failed")
 WARN = "warn"
+ACTUATOR = "actuator"
+
+
+def is_answer(receipt: Receipt, action: str) -> bool:
+    """Return whether a receipt is from the one who carries out the action: the hook, or the external actuator."""
+    return receipt.actor == (ACTUATOR if action == EXTERNAL_STOP else "")
 
 
 class OutcomeBook:
@@ -46,20 +54,32 @@ class OutcomeBook:
 
     def of(self, act: Act, now_ms: int, times: Times) -> tuple[str, str] | None:
         """Return outcome and reason of an act; None while the act may still take effect."""
-        if act.run in self._ended_runs:
-            return (ENDED, f"the application {self._ended_runs[act.run]}")
-        if act.stage is not None and (act.run, act.stage) in self._ended_stages:
-            return (ENDED, f"the stage {self._ended_stages[(act.run, act.stage)]}")
         receipt = self._receipts.get(act.signal_id)
-        if receipt is not None and receipt.app_id == act.run.app_id:
-            if receipt.outcome == "unfreed":
-                return (UNFREED, f"{receipt.unfreed_tasks} tasks still run: {receipt.reason}")
-            if receipt.outcome in _NOT_DONE:
-                return (REFUSED, f"the hook did not act: {receipt.outcome}: {receipt.reason}")
+        if receipt is not None and (receipt.app_id != act.run.app_id or not is_answer(receipt, act.action)):
+            receipt = None
+        if found := self._shown(act, receipt):
+            return found
         if now_ms - act.at_ms < times.cool_down_ms:
             return None
         if act.action == WARN:
             return (UNFREED, "the finding fires although the owner was warned")
-        if receipt is not None and receipt.outcome == "ended":
+        if receipt is not None and receipt.outcome == ENDED:
             return (UNKNOWN, "the hook reports the end, but no row confirms it")
         return (UNKNOWN, "neither a row nor a receipt shows the outcome")
+
+    def _shown(self, act: Act, receipt: Receipt | None) -> tuple[str, str] | None:
+        """Return the outcome that a row or the receipt shows; None if it is not known yet."""
+        if act.action == EXTERNAL_STOP:
+            # A zombie has ended by its rows before the act, so only the receipt shows that its processes ended.
+            if receipt is not None and receipt.outcome == ENDED:
+                return (ENDED, receipt.reason)
+        elif act.run in self._ended_runs:
+            return (ENDED, f"the application {self._ended_runs[act.run]}")
+        elif act.stage is not None and (act.run, act.stage) in self._ended_stages:
+            return (ENDED, f"the stage {self._ended_stages[(act.run, act.stage)]}")
+        if receipt is not None and receipt.outcome == UNFREED:
+            tasks = f"{receipt.unfreed_tasks} tasks still run: " if receipt.HasField("unfreed_tasks") else ""
+            return (UNFREED, f"{tasks}{receipt.reason}")
+        if receipt is not None and receipt.outcome in _NOT_DONE:
+            return (REFUSED, f"the {receipt.actor or 'hook'} did not act: {receipt.outcome}: {receipt.reason}")
+        return None

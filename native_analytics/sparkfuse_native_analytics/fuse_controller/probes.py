@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_contracts.generated.receipt_pb2 import Receipt
 from sparkfuse_native_analytics.fuse_controller.act_registry import SHADOW_MODE, WOULD_ACT
+from sparkfuse_native_analytics.fuse_controller.outcomes import is_answer
 from sparkfuse_native_analytics.fuse_controller.scope import Run
 from sparkfuse_native_analytics.fuse_controller.view import Ending
 
@@ -101,10 +102,12 @@ class ProbeBook:
         self._sent_ms.setdefault((run, record.rule), []).append(record.at_ms)
 
     def answer(self, receipt: Receipt) -> None:
-        """Add a receipt of a hook. Only the application that was asked can answer."""
+        """Add a receipt. Only the one who was asked can answer: the hook of the application, or the actuator."""
         self._reachable[receipt.app_id] = receipt.at_ms
         probe = self._probes.get(receipt.signal_id)
         if probe is None or receipt.outcome not in _ANSWERS or receipt.app_id != probe.run.app_id:
+            return
+        if not is_answer(receipt, probe.action):
             return
         self._probes[probe.signal_id] = replace(probe, answer=receipt.outcome, gate=receipt.gate)
 

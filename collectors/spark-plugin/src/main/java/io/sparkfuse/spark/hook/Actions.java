@@ -12,6 +12,10 @@ final class Actions {
   static final String CANCEL_STAGE = "cancel_stage";
   static final String CANCEL_JOBS = "cancel_jobs";
   static final String STOP_APPLICATION = "stop_application";
+
+  /** Only the external actuator carries it out; the hook never does. */
+  static final String EXTERNAL_STOP = "external_stop";
+
   static final String COLLECTOR_OFF = "collector_off";
   static final String COLLECTOR_ON = "collector_on";
 

@@ -111,6 +111,11 @@ final class Hook {
     Signal signal = Signal.getDefaultInstance();
     try {
       signal = MessageReader.signal(signed.getPayload());
+      if (signal.getAction().equals(Actions.EXTERNAL_STOP)) {
+        // A receipt of the hook could pass for the answer of the external actuator.
+        PluginLog.info("Sparkfuse: a signal for the external actuator is not for this hook");
+        return;
+      }
       BrokerTime time = acknowledged(receipts.step(signal, "received", "it will be verified"));
       if (time == null) {
         write(receipts.step(signal, "failed", "the broker did not acknowledge a receipt"));

@@ -64,7 +64,10 @@ final class Policy {
     List<String> allowed = new ArrayList<>();
     for (Object action : fields.list("actions")) {
       JsonFields.require(
-          Actions.WARN.equals(action) || Actions.STOPS.contains(action), "no action " + action);
+          Actions.WARN.equals(action)
+              || Actions.STOPS.contains(action)
+              || Actions.EXTERNAL_STOP.equals(action),
+          "no action " + action);
       allowed.add((String) action);
     }
     List<Condition> all = new ArrayList<>();

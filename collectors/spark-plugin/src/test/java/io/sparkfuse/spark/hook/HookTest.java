@@ -54,6 +54,32 @@ class HookTest {
     }
   }
 
+  /** A receipt of the hook could pass for the answer of the external actuator. */
+  @Test
+  void externalStopIsNotForTheHook() {
+    String policy = HookScenario.POLICY.replace("stop_application", "external_stop");
+    all.policies = PolicyBook.of(policy);
+    all.control(
+        HookScenario.APPROVE,
+        "kind",
+        "arm",
+        "action",
+        Actions.EXTERNAL_STOP,
+        "until_ms",
+        HookScenario.NOW + 3_600_000L);
+    String hash = Hashes.sha256(policy);
+    all.send(all.signal(7, "action", Actions.EXTERNAL_STOP, "policy_hash", hash));
+    all.send(all.signal(8, "action", Actions.EXTERNAL_STOP, "policy_hash", hash, "probe", true));
+
+    assertEquals(Collections.emptyList(), all.edge.acts);
+    assertEquals(Collections.emptyList(), outcomes());
+    assertEquals("closed", state().get("state"));
+
+    all.send(all.signal(6, "policy_hash", hash));
+
+    assertEquals(Arrays.asList("cancel_stage"), all.edge.acts);
+  }
+
   @Test
   void partialCancelIsReported() {
     all.edge.result = new ActResult(false, 3, 2, "2 tasks still run");

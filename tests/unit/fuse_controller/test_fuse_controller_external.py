@@ -1,0 +1,53 @@
+"""Acts of the external actuator: who may answer, and what shows their outcome."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkfuse_contracts.generated.receipt_pb2 import Receipt
+from sparkfuse_native_analytics.fuse_controller.act_registry import Act
+from sparkfuse_native_analytics.fuse_controller.fuse import Times
+from sparkfuse_native_analytics.fuse_controller.outcomes import OutcomeBook
+from sparkfuse_native_analytics.fuse_controller.scope import Run
+from sparkfuse_native_analytics.fuse_controller.view import Ending
+
+RUN = Run("prod", "application_17_0001", 1, 17)
+TIMES = Times()
+SOON_MS, LATER_MS = 1_000, TIMES.cool_down_ms
+
+
+@pytest.mark.parametrize(
+    ("action", "actor", "outcome", "after_ms", "expected"),
+    [
+        ("external_stop", "actuator", "ended", SOON_MS, "ended"),
+        ("external_stop", "actuator", "unfreed", SOON_MS, "unfreed"),
+        ("external_stop", "actuator", "disagrees", SOON_MS, "refused"),
+        ("external_stop", "", "ended", SOON_MS, None),
+        ("external_stop", "", "ended", LATER_MS, "unknown"),
+        ("external_stop", "", "refused", SOON_MS, None),
+        ("stop_application", "actuator", "unfreed", SOON_MS, None),
+        ("stop_application", "", "ended", SOON_MS, None),
+        ("stop_application", "", "unfreed", SOON_MS, "unfreed"),
+    ],
+)
+def test_only_who_carries_out_the_action_shows_its_outcome(action, actor, outcome, after_ms, expected):
+    """The external actuator shows the outcome of an external stop, and the hook that of all other actions."""
+    act = Act("s-1", 0, "act", action, RUN, "application_zombie", "", "", "")
+    book = OutcomeBook()
+    book.hint(Receipt(signal_id="s-1", app_id=RUN.app_id, outcome=outcome, actor=actor, reason="killed"))
+
+    found = book.of(act, after_ms, TIMES)
+
+    assert (found[0] if found else None) == expected
+
+
+@pytest.mark.parametrize(("action", "expected"), [("external_stop", None), ("stop_application", "ended")])
+def test_end_by_rows_shows_no_external_stop(action, expected):
+    """A zombie has ended by its rows while its processes run, so its rows do not show that an external stop worked."""
+    act = Act("s-1", 0, "act", action, RUN, "application_zombie", "", "", "")
+    book = OutcomeBook()
+    book.end(Ending(RUN, "succeeded"))
+
+    found = book.of(act, SOON_MS, TIMES)
+
+    assert (found[0] if found else None) == expected
