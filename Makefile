@@ -12,6 +12,8 @@ UV := build/tools/bin/uv
 STAMPS := build/stamps
 MVN := mvn -q -B -ntp
 PYTEST_ARGS ?=
+# Tests of one file run in one process, because they share what their fixtures start.
+PYTEST_PROCESSES ?= --numprocesses=2 --dist=loadfile
 ARGS ?=
 export MAVEN_OPTS ?= -Xmx1g
 export PYTHONDONTWRITEBYTECODE := 1
@@ -58,8 +60,8 @@ test-java-and-kernel: | setup ## run the Java tests, then the Rust tests
 	@$(MAKE) --no-print-directory test-java test-kernel
 
 .PHONY: test-python
-test-python: | setup ## run the Python tests, unit tests first
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+test-python: | setup ## run the Python tests in two processes
+	$(BIN)/python -m pytest $(PYTEST_PROCESSES) $(PYTEST_ARGS)
 
 .PHONY: test-unit
 test-unit: | setup ## run the tests that start nothing

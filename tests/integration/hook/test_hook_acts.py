@@ -90,9 +90,9 @@ def test_streaming_query_is_stopped_by_itself(start, fuse, facts, version):
     assert fuse.receipt("not shared")["gate"] == "shared_driver"
     target.send("query", 3, action="cancel_query", query_id=query, policy_hash=policy_hash(SHARED))
 
+    assert fuse.receipt("query")["outcome"] == "ended", fuse.receipts("query")
     assert target.job.wait_for_line("ENDED") == "False None"
     assert target.job.wait_for_line("USABLE") == "10"
-    assert fuse.receipt("query")["outcome"] == "ended"
 
 
 def _jvms(job: SparkRun) -> list[int]:

@@ -6,6 +6,7 @@ Usage: streaming_query.py, with the file in the setting `spark.test.until`.
 from __future__ import annotations
 
 from pathlib import Path
+from time import sleep
 
 from pyspark.sql import SparkSession, functions
 
@@ -23,7 +24,7 @@ print("APPLICATION", spark.sparkContext.applicationId, spark.sparkContext._jsc.s
 def compute(number: int) -> int:
     """Return twice the number, after the file exists."""
     while not Path(until).exists():
-        pass
+        sleep(0.05)
     return 2 * number
 
 
