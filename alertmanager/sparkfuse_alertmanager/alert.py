@@ -115,9 +115,10 @@ def expired(finding: Finding, now_ms: int) -> bool:
 
 
 def alerts_to_post(alerts: Sequence[Alert], held: Iterable[Alert], now_ms: int) -> list[Alert]:
-    """Return the alerts to post to an Alertmanager that holds the alerts ``held``; ``alerts`` has one per finding.
+    """Return the alerts to post to an Alertmanager that now has the alerts ``held``; ``alerts`` has one per finding.
 
-    A held alert of the same finding with other labels is resolved, with its new severity as an annotation.
+    If a held alert of a finding has other labels than the new alert, the held alert is resolved, and its annotation
+    contains the new severity.
     If the held alert is a warning and the finding is now critical, the warning ends together with the critical alert.
     Otherwise the warning would resolve while the critical alert inhibits it. Alertmanager does not notify that an
     inhibited alert resolved, and would then not notify the warning of the next run.

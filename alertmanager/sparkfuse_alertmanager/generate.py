@@ -1,4 +1,4 @@
-"""``python -m sparkfuse_alertmanager.generate``: write the rules' inhibitions to the configuration, or compare."""
+"""``python -m sparkfuse_alertmanager.generate``: write the rules' inhibitions to alertmanager.yml, or check them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _written(rule: Mapping[str, Sequence[str]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write or compare the file; return 0, or 1 for a difference."""
+    """Write the file, or compare it with the catalog; return 0, or 1 if they differ."""
     parser = argparse.ArgumentParser(prog="python -m sparkfuse_alertmanager.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the file would change")
     configuration = PATH.read_text(encoding="utf-8")

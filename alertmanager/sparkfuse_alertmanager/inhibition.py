@@ -13,7 +13,7 @@ from sparkfuse_alertmanager.alert import Alert
 from sparkfuse_rules.catalog_inhibitions import catalog_inhibitions
 from sparkfuse_rules.inhibition import Inhibition
 
-# The annotation of an inhibited alert that has resolved: the id of the finding with which the alert ends.
+# The annotation of an inhibited alert that has resolved: the id of the finding whose end it waits for.
 WAITS_FOR = "waits_for"
 _RANK = {"critical": 2, "warning": 1}
 
@@ -36,8 +36,8 @@ def inhibit_rules(found: Iterable[Inhibition]) -> Iterator[Mapping[str, Sequence
 def align_ends(alerts: Sequence[Alert], related: Iterable[Alert], now_ms: int) -> list[Alert]:
     """Return ``alerts`` with the ends of inhibited symptoms moved to the ends of their causes.
 
-    ``related`` are the held alerts of rules that inhibit a rule or are inhibited by one. If such an alert waited for a
-    cause that has now ended, it is added to the result.
+    ``related`` are the held alerts of rules that inhibit a rule or are inhibited by one. If a held symptom waited for a
+    cause that has now ended, the symptom is added to the result.
     """
     new = {alert.finding_id: alert for alert in alerts}
     others = {alert.finding_id: alert for alert in related if alert.finding_id not in new}

@@ -56,7 +56,7 @@ def prometheus_command(configuration: Path, storage: Path, port: int) -> list[st
         f"--web.listen-address={LOOPBACK}:{port}",
         f"--web.external-url=http://{LOOPBACK}:{port}",
         # If Prometheus posts an alert before it has discovered Alertmanager, the alert is lost until it is posted
-        # again. The default of one minute is too long for that.
+        # again. The default interval of one minute is too long for an alert that was lost.
         "--rules.alert.resend-delay=15s",
         "--log.level=warn",
     ]

@@ -30,15 +30,15 @@ from sparkfuse_contracts.wire import RecordError, from_json
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
-# For this time the sender retries a batch, then it reads the batch from Kafka again, together with newer findings,
-# which replace older ones. So after a long outage of Alertmanager, it sends the current state.
+# The sender retries a batch for this time. Then it reads the batch from Kafka again, together with newer findings,
+# which replace the older ones. So after a long outage of Alertmanager, the sender sends the current state.
 TRY_SECONDS = 30.0
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.2, 5.0
 
 
 @dataclass(frozen=True)
 class Batch:
-    """The alerts for a number of records: the latest state of each finding, and the invalid records."""
+    """The result of converting records: one alert for the latest state of each finding, and the invalid records."""
 
     alerts: tuple[Alert, ...]
     records: dict[str, Record]

@@ -11,7 +11,7 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"|\\^`{}]+")
 
 
 def address(text: str, limit: int = 1000) -> str:
-    """Return the text if it is an http or https address without markup; otherwise return an empty text."""
+    """Return ``text`` if it is an http or https address without markup; otherwise return an empty string."""
     if len(text) > limit or not _ADDRESS.fullmatch(text) or HIDDEN.search(text):
         return ""
     try:

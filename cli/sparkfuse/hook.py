@@ -48,9 +48,10 @@ class FuseBlownError(RuntimeError):
 
 
 class CircuitBreaker:
-    """Checks in the driver's JVM whether this job may continue; if it cannot check, the job may continue.
+    """Checks in the driver's JVM whether this job may continue; if the check is not possible, the job may continue.
 
-    The fuse is open from the first warning or act until `reset`, so a loop over `should_continue` stays ended.
+    The fuse is open from the first warning or act until `reset`, so a loop that checks `should_continue` does not start
+    again.
 
     Args:
         spark: the session (or context) of the job. Under Spark Connect there is no JVM, and only `guard` works:
@@ -61,7 +62,7 @@ class CircuitBreaker:
         self._spark = spark
 
     def state(self) -> dict[str, Any]:
-        """Return mode, hold, whether signals arrive, open or closed, and the last events; else `UNREACHABLE`."""
+        """Return mode, hold, whether signals arrive and the fuse is open, and the last events; else `UNREACHABLE`."""
         try:
             state = json.loads(self._fuse().state())
         except Exception:  # the job may continue; the caller sees the state "unknown"
@@ -115,7 +116,7 @@ class CircuitBreaker:
         self._call("hold", False)
 
     def _stopped_since(self, seen: set[int], doing: str) -> FuseBlownError | None:
-        """Return the reason from the plugin's state; Spark gives none when the application is stopped."""
+        """Return the reason from the plugin's state, because Spark gives no reason when it stops an application."""
         for event in reversed(self.state()["events"]):
             stopped = event.get("outcome") in ("requested", "ended", "unfreed") and event.get("action") != "warn"
             if stopped and event.get("generation") not in seen:

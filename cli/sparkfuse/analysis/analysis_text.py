@@ -44,7 +44,7 @@ _STYLES = {"critical": "bold white on red", "warning": "bold black on yellow", "
 
 
 def show(analysis: Analysis, briefly: bool = False, console: Console | None = None) -> None:
-    """Print the analysis of one application; if ``briefly``, without queries and stages, for lists of applications."""
+    """Print the analysis of one application; ``briefly`` leaves out queries and stages, for lists of applications."""
     out = console or Console(highlight=False, emoji=False, markup=False)
     out.print(_title(analysis))
     causes = list(_causes(analysis["findings"]))
@@ -134,7 +134,7 @@ def _failures(analysis: Analysis, reported: set[int | None]) -> Iterator[Text]:
 
 
 def _failure_class(job: AnalysedJob) -> str:
-    """Return the failure class, and whether a retry can succeed if that is known."""
+    """Return the failure class and, if known, whether a retry can succeed; an empty string for an unknown class."""
     if job["failure_kind"] in (None, "unknown"):
         return ""
     kind, failure = str(job["failure_kind"]).replace("_", " "), str(job["failure"]).replace("_", " ")
@@ -200,7 +200,7 @@ def _finding(finding: AnalysisFinding, out: Console) -> None:
 
 
 def _worst_of(finding: AnalysisFinding) -> str:
-    """Return how many rows match the rule, if there are several; the finding shows only the worst row."""
+    """Return the number of rows that match the rule if there are several; the finding shows only the worst row."""
     return f" ({finding['count']} times, worst shown)" if finding["count"] > 1 else ""
 
 
@@ -339,7 +339,7 @@ def _size(count: int) -> str:
 
 
 def _unfinished_stages(analysis: Analysis) -> str:
-    """Return a text that lists the stages with tasks whose end is missing, and the number of these tasks."""
+    """Return a sentence that lists the stages with tasks whose end is missing, and the number of these tasks."""
     open_stages = [stage for stage in analysis["stages"] if stage["started_tasks"] > stage["tasks"]]
     shown = [f"stage {stage['stage_id']} ({stage['started_tasks'] - stage['tasks']})" for stage in open_stages]
     return _listed(shown) if shown else "stages unknown"

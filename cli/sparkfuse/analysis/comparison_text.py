@@ -22,7 +22,7 @@ MAX_NODES = 8
 
 
 def show(comparison: Object, console: Console | None = None) -> None:
-    """Print a comparison; contracts/documents/comparison.proto describes its keys."""
+    """Print a comparison; contracts/documents/comparison.proto describes the keys of ``comparison``."""
     out = console or Console(highlight=False, emoji=False, markup=False)
     out.print(_title(comparison))
     for table in (_causes(comparison), _queries(comparison), _stages(comparison), _outside(comparison)):

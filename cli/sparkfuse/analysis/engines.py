@@ -8,7 +8,7 @@ import threading
 
 
 def import_in_background() -> None:
-    """Import the packages that each analysis needs in a thread; other imports of these packages wait for the thread.
+    """In a thread, import the packages that each analysis needs; other imports of these packages wait for the thread.
 
     Call this only in processes of the command line, for the reason in `do_without_pandas`.
     """

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-# The bar appears only if reading takes longer, so that short work does not wait for the import of rich.
+# The bar appears only if reading takes longer than this, so that short work does not wait for the import of rich.
 PATIENCE_SECONDS = 0.7
 
 

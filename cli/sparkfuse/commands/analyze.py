@@ -1,6 +1,7 @@
 """`sparkfuse analyze`: evaluates the rules on event logs, without a server.
 
-The only command that argparse parses: importing typer would double its start time, see `sparkfuse.main`.
+This is the only command that argparse parses, because importing typer would double its start time; see
+`sparkfuse.main`.
 """
 
 from __future__ import annotations
@@ -71,9 +72,10 @@ def analyze(arguments: Sequence[str]) -> int:
 
 
 def spread_history(arguments: Sequence[str]) -> list[str]:
-    """Rewrite ``LOG --history A B`` as ``LOG --history A --history B``: the option takes all paths up to the next one.
+    """Rewrite ``LOG --history A B`` as ``LOG --history A --history B``.
 
-    If no log precedes it, as in ``--history A LOG``, it takes one path.
+    The option --history takes all paths up to the next option. If no log precedes it, as in ``--history A LOG``, the
+    option takes one path.
     """
     spread: list[str] = []
     logs_named, taking, before = False, False, ""
@@ -137,7 +139,7 @@ def _analyze(options: argparse.Namespace) -> int:
 
 
 class Unreadable:
-    """Prints errors of unreadable logs to standard error at once, and remembers whether there was one."""
+    """Prints errors of unreadable logs to standard error at once, and remembers whether a log was unreadable."""
 
     def __init__(self) -> None:
         self.some = False
@@ -209,7 +211,7 @@ def _applications(
 ) -> Iterator[Application]:
     """Yield the applications of the logs in their order, reading several in parallel.
 
-    A file that is not an event log is an error if it was named, and is skipped if it was found in a folder.
+    A file that is not an event log is an error if the user named the file, and is skipped if it was found in a folder.
     """
     from sparkfuse_kernel.event_logs.log import NoEventLogError, UnreadableLogError
     from sparkfuse_native_analytics.offline.application import read_applications
@@ -238,10 +240,10 @@ def _print_all(analyses: Iterator[Analysis], progress: Progress, as_json: bool, 
 
     worst: list[str | None] = []
     for analysis in analyses:
-        gc.enable()  # all engines are imported
+        gc.enable()  # now all engines are imported
         progress.make_room()
         if as_json:
-            # Escaped to ASCII, so that no control character of a log reaches the terminal.
+            # The JSON is escaped to ASCII, so that no control character of a log reaches the terminal.
             print(json.dumps(analysis, allow_nan=False, separators=(",", ":")), flush=True)
         else:
             from sparkfuse.analysis.analysis_text import show

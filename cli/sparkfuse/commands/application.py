@@ -11,7 +11,7 @@ import typer
 from sparkfuse.commands import baselines, collector, compare, fuse, history, kafka, pipeline, rules, share, ship
 
 ALWAYS = {0: "success", 2: "the command line or the configuration is wrong", 3: "a required part is missing or failed"}
-# What else a command returns.
+# The further exit codes of single commands.
 MORE = {
     "backfill": {1: "a log could not be read"},
     "audit": {1: "the chain of records is broken, with --verify"},

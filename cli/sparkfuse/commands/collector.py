@@ -71,7 +71,7 @@ def on(
 
 
 def make_switch(action: str, target: Target, now_ms: int) -> Signal:
-    """Return the signal; it stops nothing, so it has neither stage nor policy, and its generation is the clock."""
+    """Return the signal; it stops nothing, so it has neither stage nor policy, and its generation is the time."""
     from sparkfuse_contracts.generated.signal_pb2 import Signal
 
     return Signal(
@@ -90,7 +90,7 @@ def make_switch(action: str, target: Target, now_ms: int) -> Signal:
 
 
 def _target(app_id: str, home: Path, started_ms: int | None, attempt: int, cluster: str) -> Target:
-    """Return the run from the options, else the newest run with this id in the store.
+    """Return the run that the options name; without them, the newest run with this id in the store.
 
     Raises:
         StartError: the store does not answer or has no such run.

@@ -26,7 +26,7 @@ def add_to(application: typer.Typer) -> None:
 def compare(before: Before, after: After, as_json: Json = False) -> None:
     """Explain the difference in duration between two runs of a job.
 
-    Prints its causes, and the queries and stages that differ; the parts add up to the difference.
+    Prints the causes of the difference, and the queries and stages that differ; the causes add up to the difference.
     Exit codes: 0, 2 if a path has several logs, 3 if a log cannot be read.
     """
     do_without_pandas()

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
-# Columns up to this width keep it; wider ones may be folded down to it.
+# Columns up to this width are never folded; wider columns may be folded down to this width.
 LEAST_FOLDED = 20
 # Per column: a border and a space on either side.
 _BORDERS = 3

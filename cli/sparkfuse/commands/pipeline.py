@@ -41,8 +41,8 @@ def up(
 ) -> None:
     """Start Kafka, the Flink jobs, the store, Alertmanager, Prometheus and our processes; Ctrl-C stops them.
 
-    If SPARKFUSE_KAFKA_BOOTSTRAP, SPARKFUSE_CLICKHOUSE_URL or SPARKFUSE_ALERTMANAGER_URLS is set, that server is used
-    and none is started in its place.
+    If SPARKFUSE_KAFKA_BOOTSTRAP, SPARKFUSE_CLICKHOUSE_URL or SPARKFUSE_ALERTMANAGER_URLS is set, the stack uses that
+    server and does not start its own.
     """
     from sparkfuse.stack import stack
     from sparkfuse_alertmanager.receiver import Receiver

@@ -73,7 +73,7 @@ def ship(
 ) -> None:
     """Follow folders of event logs: send live facts of applications without the plugin, and the history of the others.
 
-    Runs until SIGTERM or Ctrl-C. After a kill it continues after its last transaction, if it has the same name.
+    Runs until SIGTERM or Ctrl-C. After a kill, a shipper with the same name continues after the last transaction.
     """
     from sparkfuse_collectors.ship.folders import Ages
     from sparkfuse_collectors.ship.process import Options
@@ -104,7 +104,7 @@ def backfill(
 ) -> None:
     """Send the history of ended logs to the store, and update the baselines.
 
-    After a stop or a kill the next run continues; logs that were already sent are skipped.
+    After a stop or a kill, the next run skips the logs that were already sent.
     """
     settings = _settings(home)
     console = Console(stderr=True)

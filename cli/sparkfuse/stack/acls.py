@@ -39,7 +39,7 @@ def principals_of(given: Iterable[str]) -> Mapping[str, str]:
     If ``given`` is empty, the principal of every role is User:sparkfuse-<role>.
 
     Raises:
-        StartError: an entry has another form, or its role does not exist.
+        StartError: an entry does not have this form, or its role does not exist.
     """
     found: dict[str, str] = {}
     for entry in given:

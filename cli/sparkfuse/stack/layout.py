@@ -24,8 +24,8 @@ LOWEST_FREE = 20_000
 def free_ports(count: int) -> list[int]:
     """Return free ports on loopback, outside the range from which the kernel assigns ports.
 
-    Spark, Flink and Python workers ask the kernel for dozens of ports. So a free port of that range may be in use when
-    a part that starts slowly opens it.
+    Spark, Flink and Python workers ask the kernel for dozens of ports. So a free port of that range may be in use by
+    the time a part that starts slowly opens it.
     """
     with contextlib.ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]

@@ -71,7 +71,7 @@ def ensure_topics(settings: Settings) -> list[str]:
 
 
 def _may_check(description: Any) -> bool:
-    """Return whether the principal may read the topic's settings; True if the broker does not return operations."""
+    """Return whether the principal may read the topic's settings; True if the broker returns no operations."""
     names = {operation.name for operation in description.authorized_operations or ()}
     return not names or "DESCRIBE_CONFIGS" in names
 

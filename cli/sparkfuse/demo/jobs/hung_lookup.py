@@ -1,6 +1,6 @@
 """A Python function waits for the answer of a remote service, so one task of the stage hangs.
 
-Usage: hung_lookup.py [SECONDS]. The answer arrives after this time, so that the job always ends.
+Usage: hung_lookup.py [SECONDS]. The answer arrives after SECONDS, so that the job always ends.
 """
 
 import sys
