@@ -224,7 +224,9 @@ def _fuse(file: str, value: object) -> FusePolicy | None:
             raise RuleError(f"{place}: key {key!r} is missing; without one write 'fuse: none'")
     needs = entry["needs"]
     if not isinstance(needs, list) or not needs:
-        raise RuleError(f"{place}.needs: must list the conditions that the hook checks before it acts, is {needs!r}")
+        raise RuleError(
+            f"{place}.needs: must list the conditions that the hook checks before it acts, but is {needs!r}"
+        )
     default = FusePolicy((), 0, ())
     return FusePolicy(
         actions=_actions(f"{place}.actions", entry["actions"]),
@@ -241,10 +243,12 @@ def _fuse(file: str, value: object) -> FusePolicy | None:
 
 def _actions(place: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not value:
-        raise RuleError(f"{place}: must list the actions that the fuse may take, narrowest first, is {value!r}")
+        raise RuleError(f"{place}: must list the actions that the fuse may take, narrowest first, but is {value!r}")
     actions = tuple(_one_of(place, each, "action", ACTIONS) for each in value)
     if list(actions) != sorted(set(actions), key=ACTIONS.index):
-        raise RuleError(f"{place}: must be in the order {', '.join(ACTIONS)}, each once, is {', '.join(actions)}")
+        raise RuleError(
+            f"{place}: must be in the order {', '.join(ACTIONS)} without repetition, but is {', '.join(actions)}"
+        )
     return actions
 
 
@@ -256,7 +260,7 @@ def _one_of(place: str, value: object, what: str, known: Sequence[str]) -> str:
 
 def _flag(place: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise RuleError(f"{place}: must be true or false, is {value!r}")
+        raise RuleError(f"{place}: must be true or false, but is {value!r}")
     return value
 
 

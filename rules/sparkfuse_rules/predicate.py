@@ -126,7 +126,7 @@ class _Checker:
 
     def _is_null(self, node: exp.Expr) -> str:
         if not isinstance(node.expression, exp.Null):
-            raise self._refused(f"{node.sql()}: use IS NULL or IS NOT NULL; engines differ otherwise")
+            raise self._refused(f"{node.sql()}: use IS NULL or IS NOT NULL, because IS differs between engines")
         self._kind(node.this)
         return FLAG
 
@@ -150,7 +150,7 @@ class _Checker:
 
     def _log10(self, node: exp.Expr) -> str:
         if node.expression is None or node.this.name != "10":
-            raise self._refused(f"{node.sql()}: use LN or LOG10; engines differ otherwise")
+            raise self._refused(f"{node.sql()}: use LN or LOG10, because LOG differs between engines")
         return self.expects(NUMBER, node.expression)
 
     def _length(self, node: exp.Expr) -> str:
@@ -159,7 +159,7 @@ class _Checker:
 
     def _cast(self, node: exp.Expr) -> str:
         if node.args["to"].this != exp.DataType.Type.BIGINT:
-            raise self._refused(f"{node.sql()}: use CAST to BIGINT; engines differ otherwise")
+            raise self._refused(f"{node.sql()}: use CAST to BIGINT, because other casts differ between engines")
         return self.expects(NUMBER, node.this)
 
     def _same(self, first: exp.Expr, *others: exp.Expr) -> str:
