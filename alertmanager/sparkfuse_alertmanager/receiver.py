@@ -3,9 +3,8 @@
 The demo and the tests use it in their own process (``with Receiver() as receiver``). A team can run it next to a new
 installation to see all notifications: ``python -m sparkfuse_alertmanager.receiver --port 19095``.
 The webhook accepts Alertmanager's webhook format at ``/webhook``, Slack's incoming webhook at ``/slack``, PagerDuty's
-events at
-``/pager`` and the dead man's switch at ``/heartbeat``. ``GET /deliveries?after=<number>`` returns the recorded
-deliveries.
+events at ``/pager`` and the dead man's switch at ``/heartbeat``. ``GET /deliveries?after=<number>`` returns the
+recorded deliveries.
 """
 
 from __future__ import annotations
