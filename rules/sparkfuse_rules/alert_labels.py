@@ -1,6 +1,6 @@
 """The labels of a finding's alert: they identify the alert in Alertmanager, and silences match them.
 
-The sender attaches the labels. The fuse controller compares silences with the labels before the alert exists.
+The sender attaches the labels. The fuse controller compares silences with these labels before the alert exists.
 """
 
 from __future__ import annotations

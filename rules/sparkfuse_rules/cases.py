@@ -14,7 +14,7 @@ from sparkfuse_rules.rule import QUIET, Case, Rule, Value
 # Runs one SQL statement and returns its rows (number, severity or NULL), in any order.
 RunSql = Callable[[str], Iterable[tuple[int, str | None]]]
 _SQL_TYPES = {"int32": "INT", "int64": "BIGINT", "double": "DOUBLE", "string": "VARCHAR", "bool": "BOOLEAN"}
-# Represents NULL in a table of texts; no case contains this character.
+# Represents NULL in a table of strings; no case contains this character.
 _ABSENT = "\N{SYMBOL FOR NULL}"
 _CLICKHOUSE_TYPES = {"int32": "Int32", "int64": "Int64", "double": "Float64", "string": "String", "bool": "Bool"}
 
@@ -89,7 +89,7 @@ def _given_sql(name: str, rule: Rule, dialect: Dialect) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]], names: Sequence[str], dialect: Dialect) -> str:
-    """Return the SQL of a table that contains the rows as texts.
+    """Return the SQL of a table that contains the rows as strings.
 
     Flink plans one source for each row if a row contains anything but plain literals.
     """

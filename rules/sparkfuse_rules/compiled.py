@@ -1,8 +1,8 @@
 """The rule catalog, compiled for offline analyses.
 
-To compile the catalog at run time takes longer than to read a small log. So ``python -m sparkfuse_rules.generate``
-writes the compiled rules to ``generated/offline.json``. If the catalog changed after that, or if there are overrides,
-the rules are compiled at run time, with the same result.
+Compiling the catalog at run time takes longer than reading a small log. So ``python -m sparkfuse_rules.generate``
+writes the compiled rules to ``generated/offline.json``. If the catalog has changed since then, or if there are
+overrides, the rules are compiled at run time.
 """
 
 from __future__ import annotations

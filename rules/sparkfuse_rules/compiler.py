@@ -97,10 +97,10 @@ def columns(rule: Rule) -> tuple[str, ...]:
 
 
 def decidable(rule: Rule, engine: Engine) -> bool:
-    """Return whether all required columns of the rule exist in ``engine``.
+    """Return whether all columns that the rule requires exist in ``engine``.
 
-    ``engine`` is live, offline (event logs) or history. A column inside COALESCE is not required. A rule that is not
-    decidable is reported as not decidable, never as passed.
+    ``engine`` is live, offline (event logs) or history. A column inside COALESCE is not required. A rule that requires
+    other columns is reported as not decidable, never as passed.
     """
     return not undecidable_columns(rule, engine)
 

@@ -24,7 +24,7 @@ def render(template: str, row: Mapping[str, object]) -> str:
     ``{column}``, or with a number format such as ``{column:.0f}``;
     ``{column:bytes}`` and ``{column:duration}`` (from ms), with a unit;
     ``{column:count task}``, a number with a noun: 1 task, 2 tasks;
-    ``{column:word=text|other=other text}``, the text for a value;
+    ``{column:word=text|other=other text}``, the text that belongs to the value;
     ``{column:?text with {placeholders}}``, a text that is left out when the column is absent;
     ``{column:?+text}``, a text that is left out when the column is absent or not above 0;
     ``{stage_name:id}``, the stage's name and its id in parentheses.
@@ -39,7 +39,7 @@ def render(template: str, row: Mapping[str, object]) -> str:
 
 
 def placeholders(template: str) -> tuple[tuple[str, str], ...]:
-    """Return the names and formats that the template uses, including the columns of defaults.
+    """Return the names and formats that the template uses, including columns that replace an absent value.
 
     Raises RuleError if the template is malformed or has an unknown format.
     """

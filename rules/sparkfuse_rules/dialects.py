@@ -46,7 +46,7 @@ def write(tree: exp.Expr, dialect: Dialect, numbers: Collection[str], column_pre
         raise ValueError(f"unknown dialect {dialect!r}; known dialects: {', '.join(DIALECTS)}")
 
     def rewritten(node: exp.Expr) -> exp.Expr:
-        """Rewrite from the leaves up, and each node only once, even if a rewrite creates nodes of the same type."""
+        """Rewrite each node once, after its children, even if a rewrite creates nodes of the same type."""
         if isinstance(node, exp.Column):
             column = _column(node.name, dialect, column_prefix)
             return exp.cast(column, "DOUBLE") if node.name in numbers else column

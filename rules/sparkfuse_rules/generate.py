@@ -34,7 +34,7 @@ def generated_files() -> dict[Path, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write or compare the files; return 0, 1 for a difference, or 2 for an invalid rule."""
+    """Write the files, or compare them with the catalog; return 0, 1 if a file differs, or 2 for an invalid rule."""
     parser = argparse.ArgumentParser(prog="python -m sparkfuse_rules.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file would change")
     check = parser.parse_args(arguments).check

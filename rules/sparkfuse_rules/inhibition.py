@@ -10,8 +10,8 @@ from sparkfuse_rules.rule import Rule
 
 _JOB = ("cluster", "tenant", "job_key")
 _STAGE = (*_JOB, "scope")
-# The labels that must be equal in the alerts of a cause and its symptom. The view of the cause decides whether these
-# are the labels of a stage, a job or a host.
+# The labels that must be equal in the alerts of a cause and its symptom. The view of the cause decides whether the
+# labels are those of a stage, a job or a host.
 EQUAL: Mapping[str, tuple[str, ...]] = {
     "stage_live": _STAGE,
     "task_live": _STAGE,

@@ -21,7 +21,7 @@ _MARKUP = re.compile("[<>&]")
 
 
 def plain(text: str, limit: int) -> str:
-    """Return the text in one line without hidden characters and secrets, truncated to ``limit`` with an ellipsis.
+    """Return the text on one line, without hidden characters and secrets; beyond ``limit``, an ellipsis ends it.
 
     Collectors remove secrets too; this function is the last check before a notification.
     """
@@ -32,8 +32,8 @@ def plain(text: str, limit: int) -> str:
 def label(text: str, limit: int = 200) -> str:
     """Return the text as a label value, without ``< > &``, because other teams' templates may not escape labels.
 
-    A text longer than ``limit`` is truncated and ends with a hash of the whole text, so that different texts stay
-    different.
+    A text longer than ``limit`` is truncated and ends with a hash of the whole text, so that different texts get
+    different labels.
     """
     line = _MARKUP.sub("_", plain(text, len(text) + 1))
     if len(line) <= limit:

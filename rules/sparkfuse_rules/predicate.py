@@ -25,7 +25,7 @@ KNOWN = (
 
 
 def parse_predicate(place: str, text: str, columns: Mapping[str, Column], params: Collection[str]) -> exp.Expr:
-    """Parse a predicate over ``columns`` with ``:params``; the result is a flag in SQL's three-valued logic.
+    """Parse a predicate over ``columns`` with ``:params``; its value is true, false or NULL.
 
     Raises RuleError with ``place`` for invalid syntax, an operation outside of the common subset, an unknown column or
     param, or operands of different types.
@@ -50,7 +50,7 @@ def needed_columns_of(tree: exp.Expr) -> frozenset[str]:
 
 
 class _Checker:
-    """The type check of a predicate: it determines the type of each node, or raises RuleError."""
+    """Checks the types of a predicate: determines the type of each node, or raises RuleError."""
 
     def __init__(self, place: str, columns: Mapping[str, Column], params: Collection[str]) -> None:
         self._place, self._columns, self._params = place, columns, params

@@ -57,11 +57,11 @@ class Condition:
 class FusePolicy:
     """The actions that the fuse may carry out for a rule, and their conditions.
 
-    ``actions`` are ordered from narrowest to widest. They are allowed under three conditions. The stage has run for
-    ``after_ms``, the finding has at least ``severity``, and all ``needs`` are true for the hook's counters. If the
-    counters of a running task are older than ``max_counter_age_ms``, the hook cannot verify the needs and does not act.
-    If ``approval`` is true, a person approves each act. If ``shared_driver`` is true, the fuse may cancel one query of
-    a driver that several users share.
+    ``actions`` are ordered from narrowest to widest. An action is allowed only if the stage has run for ``after_ms``,
+    the finding has at least ``severity``, and all ``needs`` are true for the hook's counters. If the counters of a
+    running task are older than ``max_counter_age_ms``, the hook cannot verify the needs and does not act. If
+    ``approval`` is true, a person approves each act. If ``shared_driver`` is true, the fuse may cancel one query of a
+    driver that several users share.
     """
 
     actions: tuple[str, ...]
@@ -91,9 +91,11 @@ class Rule:
     runbook: str
     fuse: FusePolicy | None
     cases: tuple[Case, ...]
-    # The ids of the rules that are symptoms of this rule. They are inhibited while this rule fires for the same scope.
+    # The ids of the rules that are symptoms of this rule. These rules are inhibited while this rule fires for the same
+    # scope.
     inhibits: tuple[str, ...] = ()
-    # Whether the rule detects that something is absent. If so, incomplete evidence does not lower its severity.
+    # Whether the rule detects that something is absent. If true, incomplete evidence does not lower the rule's
+    # severity.
     absence: bool = False
     # The variants of the rule for jobs whose key matches a pattern of * and ?. None disables the rule for these jobs.
     # The first matching pattern is used.

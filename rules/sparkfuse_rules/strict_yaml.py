@@ -53,14 +53,14 @@ def mapping(place: str, value: object, keys: Collection[str] | None = None) -> M
 
 
 def text(place: str, value: object) -> str:
-    """Return ``value`` if it is non-empty text, without surrounding space. Raises RuleError otherwise."""
+    """Return ``value`` without surrounding space if it is a non-empty string. Raises RuleError otherwise."""
     if not isinstance(value, str) or not value.strip():
         raise RuleError(f"{place}: must be text, but is {value!r}")
     return value.strip()
 
 
 def number(place: str, value: object) -> int | float:
-    """Return ``value`` as a finite number, as an int if it is whole; text such as 2e8 is accepted. Raises RuleError."""
+    """Return ``value`` as a finite number, as an int if it is whole; "2e8" is accepted too. Raises RuleError."""
     try:
         read = float(value) if isinstance(value, str) else value
     except ValueError:
@@ -71,7 +71,7 @@ def number(place: str, value: object) -> int | float:
 
 
 def duration_ms(place: str, value: object) -> int:
-    """Return the milliseconds of a duration such as 0s, 90s, 10m or 1h. Raises RuleError."""
+    """Return a duration such as 0s, 90s, 10m or 1h in milliseconds. Raises RuleError."""
     found = _DURATION.fullmatch(str(value).strip())
     if not found:
         raise RuleError(f"{place}: must be a duration like 0s, 90s, 10m or 1h, but is {value!r}")

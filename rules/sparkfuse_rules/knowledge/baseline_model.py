@@ -1,7 +1,8 @@
 """The model of a stage's duration: a robust line on the log scale, with its p95.
 
 ``log(time) = level + slope * log(work)``. Runs differ by factors, so durations are compared on the log scale.
-Sources: Theil 1950 and Sen 1968 for the slope, Hampel 1974 for the scale, Student 1908 for the guard of few samples.
+Sources: Theil 1950 and Sen 1968 for the slope, Hampel 1974 for the scale, Student 1908 for the wider p95 if there are
+few samples.
 """
 
 from __future__ import annotations
@@ -16,29 +17,29 @@ from sparkfuse_rules.knowledge.work import BYTES, MEASURES, NONE, RECORDS, ROWS,
 
 # Below five runs, 30 % of outliers cannot be distinguished from the rest.
 MIN_RUNS = 5
-# Two undisturbed runs of the same stage differ at least by this much.
+# The smallest spread that the model assumes between undisturbed runs of one stage, on the log scale.
 MIN_SCALE = math.log(1.15)
-# A slope is fitted only if the middle two fifths of the sizes cover at least a factor of 1.2. If they cover less, noise
-# would determine the slope. If more than the middle two fifths were used, a few outliers would determine the slope.
+# A slope is fitted only if the middle two fifths of the sizes cover at least a factor of 1.2. If the sizes cover less,
+# noise would determine the slope; if all sizes counted, a few outliers would.
 MIN_SIZE_SPREAD = math.log(1.2)
 # The time of a sort grows with n log n, and that of a join on keys faster than its input. A line steeper than quadratic
 # is a wrong fit.
 MAX_SLOPE = 2.0
-# Above the learned sizes, the p95 is raised further: by this power of the ratio of the size to the largest learned
-# size.
+# Above the learned sizes, the p95 is also multiplied by the ratio of the size to the largest learned size, raised to
+# this power.
 UNSEEN_SIZE_POWER = 0.25
-# Outside the learned sizes, the expected duration changes with the work up to this factor. Beyond it there is no
-# evidence: a stage that is mostly overhead takes no longer for ten times the rows.
+# Outside the learned sizes, the expected duration follows the work up to a size this many times larger or smaller.
+# Beyond that size there is no evidence: a stage that is mostly overhead takes no longer for ten times the rows.
 UNSEEN_SIZE_REACH = math.log(4)
-# Below the learned sizes, at least this share of CPU time is proportional to the work. Constant work, such as class
-# loading or a table built for each executor, is the smaller part of long stages. Wall time has no such minimum, because
-# a service may take as long for one row as for many.
+# Below the learned sizes, at least this share of CPU time is proportional to the work. In long stages, constant work,
+# such as class loading or building a table on each executor, takes less than half of the CPU time. Wall time has no
+# such minimum, because a service may take as long for one row as for many.
 CPU_WITH_THE_WORK = 0.5
-# A size may exceed its learned sizes by at most this factor more than the other measures exceed theirs. Rows may be
-# wider than before, so bytes may grow faster than records. But if a cache was evicted, a stage reads a million rows
-# instead of a hundred batches, although its work is the same.
+# The size in one measure may exceed its learned sizes by at most this factor more than the size in any other measure
+# does. Rows may be wider than before, so bytes may grow faster than records. But if a cache was evicted, a stage reads
+# a million rows instead of a hundred batches, although its work is the same.
 MEASURES_DIFFER = math.log(10)
-# Smaller differences are noise from class loading and scheduling: the first tasks of a JVM take 1 to 3 s longer.
+# Differences below these are noise from class loading and scheduling: the first tasks of a JVM take 1 to 3 s longer.
 WALL_SLACK_MS = 2000.0
 CPU_SLACK_MS = 1000.0
 # If no measure of work is known, a larger input cannot be distinguished from a slower run. So the p95 is raised by this
@@ -46,8 +47,8 @@ CPU_SLACK_MS = 1000.0
 UNKNOWN_WORK_FACTOR = 2.0
 
 
-# Rows of operators are only known when a stage ends. If a job usually has more than this factor more operator rows than
-# records read, the work of its running application is unknown.
+# The rows of SQL operators are only known when a stage ends. If a job usually has more operator rows than records read,
+# by more than this factor, the work of its running application is unknown.
 LATE_ROWS = math.log(2)
 
 
@@ -55,8 +56,8 @@ LATE_ROWS = math.log(2)
 class Sample:
     """The training sample of one run of a stage or application; times are in ms, work is input and shuffle read.
 
-    None means not reported. ``operator_rows`` are the rows of SQL operators, for stages that read nothing.
-    ``between_jobs_ms`` exists for applications only, ``disk_spilled_bytes`` for stages only.
+    None means not reported. ``operator_rows`` are the rows of SQL operators, for stages that read neither bytes nor
+    records. ``between_jobs_ms`` exists for applications only, ``disk_spilled_bytes`` for stages only.
     """
 
     run_key: str
@@ -79,7 +80,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Expectation:
-    """The expected durations of a stage for an amount of work, in ms, and the number of runs they are based on.
+    """The expected durations in ms of a stage for an amount of work, and the number of runs behind them.
 
     ``work_measure`` is the measure of the work: bytes, records or rows. If the work is unknown, the expectation is for
     the usual work; then ``work_measure`` is none and ``work_known`` is false.
@@ -112,7 +113,8 @@ class Line:
         """Return the expected duration and the p95 in ms for ``size``, the log of the work; None means the usual work.
 
         Outside the learned sizes, the expected duration changes with the work up to a factor of four. Above the learned
-        sizes, the p95 rises with the work without limit. Below them, only the share ``with_work`` of the p95 falls.
+        sizes, the p95 rises with the work without limit. Below the learned sizes, only the share ``with_work`` of the
+        p95 falls.
         """
         if size is None:
             return self._bounds(self.level, 0.0)
@@ -122,7 +124,7 @@ class Line:
         # Above the learned sizes, time grows at least in proportion to the work: the overhead of small sizes hides the
         # slope.
         rise = max(1.0, self.slope)
-        # Below the learned sizes, time shrinks at most in proportion to the work, because overhead is constant. If no
+        # Below the learned sizes, the time falls no faster than the work, because the overhead stays the same. If no
         # slope was fitted, the true slope may be 1.
         fall = min(1.0, self.slope) if self.fitted else 1.0
         beyond = rise * min(excess, UNSEEN_SIZE_REACH) - fall * min(shortfall, UNSEEN_SIZE_REACH)
@@ -136,9 +138,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Fit:
-    """The fitted lines of one stage by measure of work; the key "" is the line without a measure.
+    """The fitted lines of one stage by measure of work; the key "" is the line for unknown work.
 
-    Only measures that enough samples have get a line. ``driver_idle`` is the model of the driver's idle time; only
+    A measure gets a line only if enough samples have it. ``driver_idle`` is the model of the driver's idle time; only
     applications with enough samples have it. ``disk_spilled_bytes`` is the largest spill of the samples, None if no
     sample has it.
     """
@@ -154,8 +156,8 @@ class Fit:
         """Return the expectation for this amount of work, from the measure that gives the longest expected duration.
 
         If a ``running`` stage has less than its usual work, the usual work is used, because the stage has not read all
-        its input yet. Rows of SQL operators are only known when a stage ends, so a running stage cannot be measured by
-        them.
+        its input yet. Rows of SQL operators are only known when a stage ends, so they cannot measure the work of a
+        running stage.
         """
         sizes = self._sizes(work, running)
         return self._expectation(sizes, bool(sizes) and not (running and self._known_only_at_end()))
@@ -185,7 +187,8 @@ class Fit:
         credible = self._credible(sizes)
         if not running:
             return credible
-        # This follows the limits above, because a measure that is not known yet must not limit the other measures.
+        # The usual sizes are applied after `_credible`, because a measure that is not known yet must not limit the
+        # others.
         return {measure: max(credible.get(measure, usual), usual) for measure, usual in self.usual.items()}
 
     def _credible(self, sizes: dict[str, float]) -> dict[str, float]:
@@ -211,8 +214,8 @@ def _log_ms(milliseconds: int) -> float:
 def fit_lines(samples: Sequence[Sample], runs: int) -> Fit:
     """Fit one line for each measure of work that enough ``samples`` have.
 
-    ``runs`` is the number of different runs among the samples. Each line is fitted to the samples that have its
-    measure, so one run without input does not remove the measure.
+    ``runs`` is the number of different runs among the samples. Each line is fitted to the samples that have the line's
+    measure, so one run without input does not remove the line.
     """
     wall: dict[str, Line] = {}
     cpu: dict[str, Line] = {}
@@ -247,7 +250,7 @@ def _steepest_wall(cpu: Line | None) -> float:
 
 
 def _line(timed: Sequence[tuple[float | None, float]], runs: int, steepest: float = MAX_SLOPE) -> Line:
-    """Return the line fitted to (log size, log time); all sizes are None for the line without a measure."""
+    """Return the line fitted to (log size, log time); for the line of unknown work, all sizes are None."""
     sizes = [size for size, _ in timed if size is not None]
     reference = median(sizes) if sizes else 0.0
     points = [(size or 0.0, time) for size, time in timed]

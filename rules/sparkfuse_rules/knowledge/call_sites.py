@@ -22,8 +22,8 @@ _NO_FILES = ("<unknown>", "<console>")
 def user_call_site(short_form: str | None, long_form: str | None) -> str | None:
     """Return the user's line as ``load_orders at orders.py:88``, or None if the call sites show no user code.
 
-    Arguments: Spark's short call site (the name of a stage, the description of a SQL execution), and its long call
-    site (``details``), a stack of frames.
+    Arguments: ``short_form`` is Spark's short call site (the name of a stage or the description of a SQL execution),
+    ``long_form`` its long call site (``details``), a stack of frames.
     """
     found = _of_long_form(long_form or "") or _of_short_form(short_form or "")
     return found if found and len(found) <= MOST_CHARS else None

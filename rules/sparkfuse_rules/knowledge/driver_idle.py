@@ -20,15 +20,15 @@ FLOOR_MS = 2000.0
 
 @dataclass(frozen=True)
 class DriverIdle:
-    """The model from earlier runs: p95 of the ratio, and the usual duration without idle time in ms."""
+    """The model from earlier runs: the p95 of the ratio, and the usual duration in ms without idle time."""
 
     share_p95: float
     usual_rest_ms: float
 
     def bound_ms(self, elapsed_ms: int, between_ms: int) -> int:
-        """Return the p95 of the idle time in ms for a run with this total duration and idle time, both in ms.
+        """Return the p95 of the idle time in ms for a run of ``elapsed_ms`` with ``between_ms`` of idle time.
 
-        If the time outside idle is shorter than usual, the usual time is used: a running application may be idle before
+        If the rest of the run is shorter than usual, the usual rest is used: a running application may be idle before
         its later jobs.
         """
         rest = max(float(elapsed_ms - between_ms), self.usual_rest_ms)
@@ -38,7 +38,7 @@ class DriverIdle:
 def fit_driver_idle(times: Sequence[tuple[int, int]], least_scale: float) -> DriverIdle | None:
     """Fit the model to (duration, time between jobs) of earlier runs, in ms; return None if there are no runs.
 
-    ``least_scale`` is the smallest difference between two healthy runs, on the log scale.
+    ``least_scale`` is the smallest spread that the model assumes between healthy runs, on the log scale.
     """
     if not times:
         return None

@@ -16,7 +16,7 @@ MOST_REMEMBERED = 1_000
 _EXIT_CODE = re.compile(PATTERN, re.ASCII)
 # Spark ends the application before it removes the executors, but the clocks of driver and executors may differ.
 CLOCK_SLACK_MS = 1_000
-# Failures that may end an application, but that the end of an application never causes.
+# Failures that may cause the end of an application, but are never caused by it.
 _ENDS_APPLICATIONS = frozenset({
     "container_memory", "direct_memory", "disk_full", "gpu_memory", "heap_memory", "heartbeat_lost", "metaspace",
     "python_memory",
@@ -63,7 +63,7 @@ def executor_removed(losses: ExecutorLosses, executor: ExecutorRemoval) -> tuple
     """Return the state after an executor was removed, and the columns of executor_loss for this removal.
 
     A removal on request is benign and is not counted as a loss. The columns are failure_kind, failure, lost_executors,
-    peak_executors and lost_alike. If they are known, exit_code and lived_ms are added.
+    peak_executors and lost_alike. The columns exit_code and lived_ms are added if they are known.
     """
     exit_code = executor.exit_code if executor.exit_code is not None else exit_code_of(executor.reason)
     failure = classify_removal(executor.reason, exit_code)
@@ -89,7 +89,7 @@ def removed_with_application(ended_ms: int, removed_ms: int, failure: str) -> bo
     """Return whether the executor was removed because the application ended at ``ended_ms``.
 
     Times are ms since the epoch. A removal up to a second before the end is attributed to the end too, unless
-    ``failure`` is one that can itself end an application.
+    ``failure`` can itself end an application.
     """
     return removed_ms >= ended_ms - (0 if failure in _ENDS_APPLICATIONS else CLOCK_SLACK_MS)
 

@@ -16,8 +16,8 @@ class Growth:
     """How a stage's duration depends on one measure of its work (bytes, records or rows of SQL operators).
 
     ``doubled`` is the factor by which the duration grows if the work doubles. ``usual``, ``smallest`` and ``largest``
-    describe the work of the training runs. Two of three healthy runs of the same size differ at most by the factor
-    ``spread``.
+    describe the work of the training runs. About two thirds of healthy runs take between the expected duration divided
+    by ``spread`` and the expected duration times ``spread``.
     """
 
     measure: str
@@ -34,7 +34,8 @@ class Explanation:
 
     If too few runs are known, ``expected`` is None and ``missing_reason`` gives the reason. The expectation uses
     ``training_runs`` and ignores ``abnormal_runs``; both are ordered from the oldest run to the newest.
-    ``between_p95_ms`` is the p95 of the time that an application runs no job; it is None if too few runs have it.
+    ``between_p95_ms`` is the p95 of the time that an application runs no job; it is None if too few runs report that
+    time.
     """
 
     expected: Expectation | None

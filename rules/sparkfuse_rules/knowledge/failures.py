@@ -69,9 +69,9 @@ def ended_on_purpose(failure: Failure) -> bool:
 
 
 def as_harmful(failure: Failure) -> Failure:
-    """Return the failure of a job that nobody cancelled, as a kind that is not benign.
+    """Return the failure of a job that nobody cancelled, with a kind other than benign.
 
-    Some kinds are benign for a task, but the same failure has made this job fail.
+    Some failures are benign for a task, but such a failure has made this job fail.
     """
     return Failure("infrastructure", failure.reason, failure.retry) if failure.kind == BENIGN else failure
 

@@ -41,7 +41,7 @@ def stage_fingerprint(
     parents: Iterable[str],
     depth: int | None = None,
 ) -> str:
-    """Return the fingerprint of a stage, 16 hex digits: a hash of what the stage does, equal in all runs.
+    """Return the fingerprint of a stage: 16 hex digits of a hash of what the stage does, the same in all runs.
 
     Arguments: ``name`` is Spark's name of the stage (``count at job.py:12``). ``scope_names`` are the names of its RDD
     scopes in any order. ``plan_nodes`` are the nodes of the physical plan of its SQL execution, in order. ``parents``
@@ -63,7 +63,7 @@ def stage_fingerprint(
         ("parents", tuple(sorted(parent for parent in parents if parent))),
         ("depth", () if depth is None else (str(depth),)),
     )
-    # The length of each text precedes the text, so that different lists never give the same bytes.
+    # The length of each string precedes the string, so that different lists never give the same bytes.
     text = "\n".join(f"{kind} {len(texts)}\n" + "\n".join(f"{len(t)}:{t}" for t in texts) for kind, texts in parts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

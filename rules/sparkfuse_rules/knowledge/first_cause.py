@@ -10,8 +10,7 @@ import re
 MOST_CHARS = 500
 # Texts from collectors are shorter than this; a text in an event log may be very long.
 MOST_SEARCHED = 65_536
-# Since Spark 3, host and executor are in brackets of their own; before Spark 3, the brackets of the task id contained
-# them.
+# Since Spark 3, host and executor are in separate brackets; before Spark 3, they were in the brackets of the task id.
 _ABORTED = re.compile(
     r"most recent failure: (?:Lost task \S+ in stage \S+ \(TID \d+(?:, [^\n]{0,300}?)?\)(?: \([^\n]{0,300}?\))?: )?"
 )
@@ -24,7 +23,7 @@ _REST = re.compile(r"(?m)\n\s*(?:at |\.\.\. \d+ more|Driver stacktrace:|Caused b
 
 
 def first_cause(text: str | None) -> str | None:
-    """Return the innermost exception with its message, in one line of at most 500 characters; None without text.
+    """Return the innermost exception with its message, in one line of at most 500 characters; None for an empty text.
 
     The innermost exception is the last cause of a Java chain, the first of Python's chained tracebacks, or the text
     that Spark wraps. If no such format is found, the beginning of the text is returned.

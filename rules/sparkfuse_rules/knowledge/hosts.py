@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# A problem is recent for this time.
+# A problem counts as recent for this time.
 WINDOW_MS = 600_000
 # The largest number of hosts that are stored for one application; further hosts add no evidence.
 MOST_HOSTS = 1_000
@@ -37,7 +37,7 @@ Columns = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class HostProblem:
-    """A problem on ``host``; ``failing``, ``slow`` and ``storage`` are the counts that include the problem."""
+    """A problem on ``host``; ``failing``, ``slow`` and ``storage`` select the counts that include it."""
 
     host: str
     failure: str
@@ -50,8 +50,8 @@ class HostProblem:
 class HostObservations:
     """The recent problems of one application.
 
-    ``ran`` is when a task last ran on each host. ``failing``, ``slow`` and ``storage`` are time and failure of the
-    latest problem on each host.
+    ``ran`` is when a task last ran on each host. ``failing``, ``slow`` and ``storage`` map each host to the time and
+    failure of its latest problem of that kind.
     """
 
     app_id: str
@@ -95,7 +95,7 @@ def problem_of_stage(stage: Columns) -> HostProblem | None:
 
 
 def problem_of_task(task: Columns) -> HostProblem | None:
-    """Return the host problem that a running task indicates if it makes no progress in a storage call; else None.
+    """Return the host problem that a running task without progress in a storage call indicates; else None.
 
     ``task`` has the columns of task_live.
     """
@@ -110,7 +110,7 @@ def problem_of_task(task: Columns) -> HostProblem | None:
 def observe(
     before: HostObservations, at_ms: int, ran: Iterable[str], problems: Iterable[HostProblem]
 ) -> HostObservations:
-    """Add the hosts where tasks ran and the problems, both at ``at_ms``, and drop observations that are not recent."""
+    """Add the hosts where tasks ran and the problems, both at ``at_ms``, and drop old observations."""
     new = list(problems)
     hosts = dict.fromkeys([*ran, *(problem.host for problem in new)], at_ms)
     by_kind = {name: {each.host: (at_ms, each.failure) for each in new if getattr(each, name)}

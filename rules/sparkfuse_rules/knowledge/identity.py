@@ -18,7 +18,7 @@ _DRIVER_LABEL = "spark.kubernetes.driver.label."
 # The name that Databricks gives to the cluster of a job run.
 _DATABRICKS_CLUSTER = re.compile(r"job-(\d+)-run-\d+")
 _DIGITS_AT_END = re.compile(r"\d+\Z", re.ASCII)
-# Default names of shells, notebooks and gateways; the user is needed to distinguish their applications.
+# Default application names of shells, notebooks and gateways; only the user distinguishes these applications.
 _DEFAULT_NAME = re.compile(
     r"(livy-(session|batch)|py-?spark-?shell|spark[ -]shell|sparkr(-shell)?|sparksql(::.*)?|spark[ -]sql"
     r"|zeppelin.*|databricks shell|spark connect server|thrift jdbc/odbc server)",
@@ -51,7 +51,7 @@ def identify(
     Sources in order: ``spark.sparkfuse.job``; OpenLineage's parent job, then its root parent (Airflow sets both); the
     id of the Databricks job; the name of the Glue job; the DAG and task that Airflow's Kubernetes operator sets on the
     driver; the Spark operator's label; ``spark.app.name`` without varying parts. If ``spark.app.name`` is the default
-    name of a shell or gateway, the user precedes it.
+    name of a shell or gateway, the user's name precedes it.
     Arguments: the allow-listed ``properties`` of the application, its name, id, attempt, start and user.
     """
     sources = (_from_sparkfuse, _from_openlineage, _from_databricks, _from_glue, _from_airflow, _from_operator)

@@ -12,7 +12,7 @@ _STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9
 def failure_of_job(of_job: str, of_stage: str) -> tuple[str, Failure]:
     """Return the reason that a failed job reports, and the failure class of that reason.
 
-    If the job has no reason (old logs) or one of unknown class, the reason of its first failed stage is used.
+    If the job has no reason (old logs) or a reason of unknown class, the reason of its first failed stage is used.
     """
     found, by_stage = classify(None, of_job), classify(None, of_stage)
     if of_stage and (not of_job.strip() or (found == UNKNOWN and by_stage != UNKNOWN)):

@@ -13,7 +13,7 @@ _DATE = re.compile(
     r"(?:[tT _-]?\d{2}[:_-]?\d{2}(?:[:_-]?\d{2}(?:[.,]\d+)?)?)?(?:Z|(?<=\d)[+-]\d{2}:?\d{2})?(?![0-9])"
 )
 _TIME = re.compile(r"(?<!\d)\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?(?!\d)")
-# A hash contains digits and letters, and has at least seven characters, like git's short form. A text of only the
+# A hash contains digits and letters, and has at least seven characters, like git's short form. A string of only the
 # letters a to f is a word.
 _HASH = re.compile(r"(?<![0-9a-z])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,}(?![0-9a-z])", re.IGNORECASE)
 # Free-standing digits only; digits next to letters (v2, s3, q66) are part of a name.
@@ -28,7 +28,7 @@ def without_varying_parts(name: str) -> str:
     """Return ``name`` without dates, times, UUIDs, hashes and free-standing numbers; the result may be empty.
 
     ``daily_sales_2024-05-01`` and ``daily_sales_2024-05-02`` both give ``daily_sales``. ``orders-v2`` keeps its number,
-    because the number is part of a word. If the function is applied to its own result, it changes nothing.
+    because the number is part of a word. Applying the function to its own result changes nothing.
     """
     before, after = None, name
     while after != before:

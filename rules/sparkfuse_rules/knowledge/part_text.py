@@ -65,14 +65,14 @@ class PartText:
     # ---- sources and sink
 
     def tables(self, full: bool = False) -> list[str]:
-        """Return the tables that the part and the parts below it read, each once.
+        """Return the tables that the part and the parts below it read, without duplicates.
 
         The names are short; with ``full`` they contain the database or folder.
         """
         return sources(self._plan, self._everything, full)
 
     def sink(self) -> str:
-        """Return the table or path that the part writes; an empty text if it writes nothing."""
+        """Return the table or path that the part writes; an empty string if it writes nothing."""
         for node in self._part.nodes:
             if self._plan.kinds[node] == "write":
                 return self._target(node) or format_of(self._plan.detail(node))
@@ -90,7 +90,7 @@ class PartText:
         return " \N{UNION} " if any(self._plan.names[node] == "Union" for node in self._everything) else ", "
 
     def _join_type(self, node: int) -> str:
-        """Return the type of a join in words; an empty text for an inner join."""
+        """Return the type of a join in words; an empty string for an inner join."""
         kind, _, keys = self._plan.detail(node).partition(" ")
         null_safe = f"{kind} null-safe"
         return _JOIN_TYPES.get(null_safe if keys.startswith("null-safe") and null_safe in _JOIN_TYPES else kind, "")
@@ -110,7 +110,7 @@ class PartText:
     # ---- what the part does
 
     def work(self, tables: str) -> str:
-        """Return in few words what the part does with ``tables``."""
+        """Return a few words on what the part does with ``tables``."""
         output = None if self._part.output is None else self._plan.kinds[self._part.output]
         if "write" in self._kinds and self.sink():
             return f"{tables} → {last_part(self.sink())}" if tables else f"write {last_part(self.sink())}"
@@ -151,7 +151,7 @@ class PartText:
         return steps[0] if steps else ""
 
     def query_work(self) -> str:
-        """Return the words of a command, or a text such as ``write parquet to out/orders``; else an empty text."""
+        """Return the words of a command, or words such as ``write parquet to out/orders``; else an empty string."""
         for node in self._part.nodes:
             kind, name = self._plan.kinds[node], self._plan.names[node]
             if kind == "write" and self.sink():

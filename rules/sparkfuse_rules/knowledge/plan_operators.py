@@ -41,7 +41,7 @@ def runs_python(scope_names: Iterable[str], plan_nodes: Iterable[str] = ()) -> b
     """Return whether an operator of a stage runs Python; the plan is used only if no operator of the stage is known.
 
     The plan belongs to the whole query, so it only shows that one of the query's stages runs Python. RDDs of Python
-    functions have no RDD scope of their own, so they are not recognised.
+    functions have no RDD scope of their own, so such functions are not recognised.
     """
     scopes = list(scope_names)
     return any(_PYTHON.search(_FIRST_WORD.split(name, 1)[0]) for name in (scopes or plan_nodes))

@@ -18,7 +18,7 @@ _SOURCES = {"Range": "range", "LocalTableScan": "local rows", "LocalRelation": "
 
 
 def sources(plan: QueryPlan, nodes: Iterable[int], full: bool, depth: int = 0) -> list[str]:
-    """Return the tables and paths that the nodes read, each once; without any, the kinds of rows that they read."""
+    """Return each table and path that the nodes read, once; if there is none, the kinds of their rows, such as RDD."""
     tables: dict[str, None] = {}
     rows: dict[str, None] = {}
     for node in nodes:
@@ -59,7 +59,7 @@ def target_of_name(name: str) -> str:
 
 
 def sink_of_name(name: str) -> str:
-    """Return the table in the name of a write, such as ``AppendData noop-table``; an empty text without one."""
+    """Return the table in the name of a write, such as ``AppendData noop-table``; an empty string if it has none."""
     words = name.split()
     return words[1] if len(words) > 1 and words[0] != "Execute" else ""
 
@@ -73,7 +73,7 @@ def target_of(detail: str) -> str:
 
 
 def format_of(detail: str) -> str:
-    """Return the format at the end of a node's detail; an empty text if the detail has none."""
+    """Return the format at the end of a node's detail; an empty string if the detail has none."""
     form = detail.rpartition(" ")[2].lower()
     return form if form in _FORMATS and form != "in-memory" else ""
 
@@ -87,7 +87,7 @@ def last_part(target: str) -> str:
 
 
 def _folders(target: str) -> str:
-    """Return the paths, each once, without the names of files that Spark wrote."""
+    """Return the paths without duplicates and without the names of files that Spark wrote."""
     return ", ".join(dict.fromkeys(map(_file, target.split(", "))))
 
 
@@ -98,5 +98,5 @@ def _file(target: str) -> str:
 
 
 def words_of(name: str) -> str:
-    """Return ``CollectMetrics`` as ``collect metrics``."""
+    """Split a name into words in lower case: ``CollectMetrics`` gives ``collect metrics``."""
     return " ".join(_WORDS.findall(name)[:6]).lower()

@@ -47,9 +47,9 @@ def stage_remaining(stage: Mapping[str, Any], application_slots: int = 0) -> Rem
     the slots in whole waves. Each wave takes as long as the median successful task, or the 95th percentile for
     ``p95_ms``.
 
-    The number of slots is that of the whole application, because the stage may soon use all of them. It is at least the
-    number of running tasks, and at least the average number of tasks that ran at the same time. The average is needed
-    because a window may end between two tasks.
+    The number of slots is that of the whole application, because the stage may soon use all of them. The number is at
+    least that of the running tasks, and at least the average number of tasks that ran at the same time. The average is
+    needed because a window may end between two tasks.
     """
     elapsed_ms, median_ms = stage.get("elapsed_ms"), stage.get("duration_p50_ms")
     if stage.get("status") != RUNNING or not elapsed_ms or not median_ms or not math.isfinite(median_ms):
@@ -91,9 +91,9 @@ def application_remaining(elapsed_ms: int, expected: Expected | None, stages: Re
 def late_chance(elapsed_ms: int, limit_ms: int, expected: Expected | None, stages: Remaining | None) -> float | None:
     """Return the probability that an application that has run for ``elapsed_ms`` takes longer than ``limit_ms``.
 
-    The result is the higher of two estimates. One uses the earlier runs and the elapsed time, the other the running
-    stages. The result is 1 when the elapsed time has reached the limit, and it never falls only because time passes. It
-    is None if nothing is known.
+    The result is the higher of two estimates. One estimate uses the earlier runs and the elapsed time, the other the
+    running stages. The result is 1 when the elapsed time has reached the limit, and never falls only because time
+    passes. The result is None if there is neither estimate.
     """
     if elapsed_ms >= limit_ms:
         return 1.0
@@ -124,7 +124,7 @@ class _Time:
         return min(1.0, math.exp(_log_beyond(self._z(limit_ms)) - _log_beyond(self._z(after_ms))))
 
     def quantile_beyond(self, after_ms: float, share: float) -> float:
-        """Return the duration that the share ``share`` of all durations above ``after_ms`` exceeds."""
+        """Return the duration that is exceeded by the fraction ``share`` of all durations above ``after_ms``."""
         low = self._z(after_ms)
         high, wanted = max(low, 0.0) + 10.0, _log_beyond(low) + math.log(share)
         for _ in range(60):

@@ -59,8 +59,8 @@ class _Scopes:
 class QueryPlan:
     """One version of a physical plan, with the columns of the fact SqlPlan and of the kernel's table plan_nodes.
 
-    ``node_parents`` are numbers of nodes, -1 (or None) for the root; a parent comes before its children.
-    ``node_details`` may be shorter than ``node_names`` or empty.
+    ``node_parents`` has the number of each node's parent, -1 (or None) for the root; a parent comes before its
+    children. ``node_details`` may be shorter than ``node_names`` or empty.
     """
 
     node_names: Sequence[str]
@@ -69,7 +69,7 @@ class QueryPlan:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the nodes without surrounding blanks, bounded."""
+        """Names of the nodes, without surrounding blanks; long names are cut, and nodes beyond the limit dropped."""
         return tuple((name or "").strip()[:MOST_NAME_CHARS] for name in self.node_names[:MOST_NODES])
 
     @cached_property
@@ -96,7 +96,7 @@ class QueryPlan:
         return tuple(kind_of(name) for name in self.names)
 
     def detail(self, node: int) -> str:
-        """Return the detail that identifies the node, such as its table; an empty text if it has none."""
+        """Return the detail that identifies the node, such as its table; an empty string if it has none."""
         return (self.node_details[node] or "") if node < len(self.node_details) else ""
 
     def below(self, nodes: Iterable[int], cached: bool = False) -> Iterator[int]:
@@ -167,7 +167,7 @@ class QueryPlan:
         return _Scopes(codegen, others, frozenset(optional))
 
     def find(self, scopes: frozenset[str]) -> tuple[tuple[int, ...], Part] | None:
-        """Return the part that fits the scope names of a stage best, with its counts of misfits (fewer is better)."""
+        """Return the part that fits the scope names of a stage best, and its counts of misfits (fewer is better)."""
         codegen = {name for name in scopes if _is_codegen(name)}
         best: tuple[tuple[int, ...], Part] | None = None
         for part, known in zip(self.parts, self._part_scopes, strict=True):

@@ -15,7 +15,7 @@ Step = tuple[Callable[[str, str], str], str]
 
 
 def _steps(texts: str) -> list[Step]:
-    """Return the steps for one kind of texts; a step replaces the matches of a compiled pattern."""
+    """Return the steps for one kind of text; a step replaces the matches of a compiled pattern."""
     return [
         (re.compile(step.pattern, re.ASCII).sub, re.sub(r"\$([0-9])", r"\\\1", step.replacement))
         for step in shared.STEPS
@@ -49,7 +49,7 @@ def condensed(text: str) -> str:
     for line in _beginning(text).split("\n"):
         bare = line.lstrip("\t ")
         indented = len(bare) < len(line)
-        if indented and bare.startswith("... "):  # the number of omitted frames
+        if indented and bare.startswith("... "):  # Java's own note of omitted frames
             continue
         frames = frames + 1 if indented and bare.startswith("at ") else 0
         is_runner = frames > shared.FRAMES_KEPT and not has_runner and shared.FRAME_ALWAYS_KEPT in bare

@@ -16,7 +16,7 @@ MOST_PLAN_NODES = 256
 
 
 class StartedStage(Protocol):
-    """The start of a stage, as the fact about it reported; ``fingerprint`` is empty until it is computed."""
+    """The start of a stage, from its fact; ``fingerprint`` is empty until it is computed."""
 
     @property
     def name(self) -> str:
@@ -63,9 +63,9 @@ class StagesOfRun(Protocol):
 def fingerprint_in_run(stage_id: int, name: str | None, run: StagesOfRun) -> str:
     """Return the fingerprint of a stage: from its operators, plan and parents, or from its name if its start was lost.
 
-    The fingerprint is stored at the first call, so that it cannot change within a run. Two kinds of parents are
-    ignored. Parents that never started in this run are ignored, because their output existed already. Parents that
-    started after the stage are ignored, because they only recomputed lost output.
+    The fingerprint is stored at the first call, so that it cannot change within a run. Parents that never started in
+    this run are ignored, because their output existed already. Parents that started after the stage are ignored too,
+    because they only recomputed lost output.
     """
     known = run.started(stage_id)
     if known and known.fingerprint:  # the usual case

@@ -31,7 +31,8 @@ _CREATING = ("textFile", "wholeTextFiles", "binaryFiles", "hadoopFile", "hadoopR
              "newAPIHadoopRDD", "sequenceFile", "objectFile", "parallelize", "makeRDD", "range")  # fmt: skip
 _HIDDEN_SCOPES = ("WholeStageCodegen", "Exchange", "BroadcastExchange", "AQEShuffleRead", "mapPartitionsInternal",
                   "InMemoryTableScan", "TakeOrderedAndProject", "CollectLimit", "DeserializeToObject")  # fmt: skip
-# Methods of Spark that read files. Called outside a query, they run stages to find the schema of the files.
+# Methods of Spark that read files. If user code calls them, Spark runs stages outside a query to find the files'
+# schema.
 _READING = frozenset({"avro", "csv", "json", "load", "orc", "parquet", "table", "xml"})
 _FORMATLESS = frozenset({"load", "table"})
 # The scopes of a stage that reads the schema of files or lists files; such a stage has no other scopes.
@@ -76,8 +77,8 @@ def name_stage(
     """Name a stage by its query and operators, or by the user's line of code if the stage belongs to no query.
 
     Arguments: ``query_id`` is the stage's SQL execution. ``scope_names`` are the scopes of its RDDs, with codegen
-    numbers. ``plans`` are the known plans of the execution, oldest version first. The others are the user's
-    ``call_site`` and Spark's name of the stage.
+    numbers. ``plans`` are the known plans of the execution, oldest version first. ``call_site`` is the user's line of
+    code, ``spark_name`` is Spark's name of the stage.
     """
     scopes = sorted({scope for scope in scope_names if scope})[: 4 * _MOST_SCOPES]
     if query_id is None:
@@ -192,7 +193,7 @@ def _rdd_operators(scopes: Iterable[str], spark_name: str | None) -> str:
 
 
 def _rdd_operator(scope: str) -> str:
-    """Return an RDD's scope as a word; an empty text for SQL operators that are not scans."""
+    """Return an RDD's scope as a word; an empty string for SQL operators that are not scans."""
     if scope.startswith(("Scan ", "BatchScan ")):
         return f"scan {last_part(target_of_name(scope)) or scope.rsplit(maxsplit=1)[-1].lower()}"
     return "" if scope.startswith(_HIDDEN_SCOPES) else scope
@@ -230,9 +231,9 @@ def _short(prefix: str, text: PartText, work: str = "") -> str:
 
 
 def _description(text: str | None) -> tuple[str, str]:
-    """Return the user's description of a query, and a text such as ``batch 3`` for a stream.
+    """Return the user's description of a query, and words such as ``batch 3`` for a stream.
 
-    Both texts are empty if Spark, and not the user, described the query.
+    Both strings are empty if Spark, and not the user, described the query.
     """
     text = user_description((text or "")[:4000])
     if not text:
@@ -253,7 +254,7 @@ def _unless_machinery(text: str, otherwise: str) -> str:
 
 
 def _clean(text: str, most_chars: int) -> str:
-    """Return the text on one line, without secrets and invisible characters, truncated with an ellipsis."""
+    """Return the text on one line, without secrets and invisible characters; if it is cut, an ellipsis ends it."""
     visible = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text[: 4 * MOST_TITLE_CHARS])
     scrubbed = " ".join(scrub_query(visible).split())
     return scrubbed if len(scrubbed) <= most_chars else f"{scrubbed[: most_chars - 1].rstrip()}…"
