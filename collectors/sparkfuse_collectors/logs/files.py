@@ -19,7 +19,8 @@ READ_AHEAD = 1024 * 1024
 class Item(NamedTuple):
     """A file or folder.
 
-    ``identity`` changes if another file gets the same name. It is empty if the store has no such value.
+    ``identity`` changes if another file gets the same name. ``identity`` is empty if the store has no value that
+    identifies a file.
     """
 
     name: str
@@ -31,7 +32,7 @@ class Item(NamedTuple):
 
 
 class PrefetchedBytes(NamedTuple):
-    """Bytes of a file that were read in one request, because each request costs a round trip."""
+    """Bytes of a file, read ahead in one request, because each request costs a round trip."""
 
     path: str
     start: int
@@ -172,7 +173,8 @@ def _item(path: str, info: dict[str, Any]) -> Item:
     name = path.rstrip("/").rsplit("/", 1)[-1]
     is_folder = info.get("type") == "directory"
     milliseconds = round(float(seconds) * 1000) if isinstance(seconds, int | float) else 0
-    # When a file grows, an object store writes a new object. Only the name stays the same.
+    # When a file grows, an object store writes a new object. So only the name stays the same, and the identity is
+    # empty.
     return Item(name, path, is_folder, int(info.get("size") or 0), milliseconds, "")
 
 

@@ -29,8 +29,8 @@ class FoundLog(NamedTuple):
     """A log as it appears in the current listing of its folder.
 
     ``name`` is the log's path without the suffix that changes when the log is finished. ``place`` is the current path.
-    ``closed`` is True if the writer has finished the log, None if the layout does not show this. ``modified_ms`` is the
-    time of the last change of a file of the log.
+    ``closed`` is True if the writer has finished the log, None if the log's files do not show whether it has.
+    ``modified_ms`` is the time of the last change of a file of the log.
     """
 
     name: str

@@ -46,7 +46,7 @@ class PlainFile:
         return self._decompressor.codec in {"zstd", "gzip"}
 
     def read(self) -> bytes:
-        """Return the next plain bytes; empty if the file has no more at the moment. Raises BrokenFileError, OSError."""
+        """Return the next plain bytes; none if the file has no more now. Raises BrokenFileError, OSError."""
         while True:
             piece = self._piece()
             packed = self._files.read(self.path, self.packed_at, piece)

@@ -27,7 +27,7 @@ DONE = LogState.RECORDED.stored_name
 BATCH_BYTES = 4 * 1024 * 1024
 BATCH_SECONDS = 2.0
 POLL_SECONDS = 0.05
-# If a log without an end event changed within this time, its application is still writing it.
+# If a log without an end event changed within this time, its application counts as still running.
 RUNNING_SECONDS = 3600.0
 MAX_REASONS = 1000
 
@@ -47,7 +47,7 @@ class HistoryReader(Protocol):
         """Start to read the log at ``path``."""
 
     def results(self) -> Iterable[HistoryResult]:
-        """Return the results that are ready, each once."""
+        """Return the results that became ready since the last call."""
 
 
 @dataclass

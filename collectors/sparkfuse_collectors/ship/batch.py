@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 Record = tuple[str, bytes | None, bytes | None]
-"""Topic without prefix, key, value."""
+"""The topic (without the prefix), the key and the value of a record."""
 
 
 @dataclass

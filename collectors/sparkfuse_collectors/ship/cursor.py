@@ -11,11 +11,12 @@ from sparkfuse_collectors.logs.plain import Bookmark
 
 @dataclass(slots=True)
 class Cursor:
-    """The file of a log that is being read, and the offset up to which it was read.
+    """The current file of a log, and the offset up to which this file was read.
 
     ``number`` is the file's number in the log, -1 before the first file. ``offset`` counts plain bytes,
     ``packed_bytes`` bytes of the file as stored. ``identity`` is the identity of the file; it is empty until the file
-    was compared. ``compacted`` is True for a compacted file, and None if an earlier shipper read the file.
+    was compared with what was read before. ``compacted`` is True for a compacted file, and None if an earlier shipper
+    read the file.
     """
 
     number: int = -1
@@ -38,11 +39,11 @@ class Cursor:
         return next((part for part in parts if part.number > self.number and not part.compacted), None)
 
     def was_compacted(self, part: Part) -> bool:
-        """Whether a compacted file replaced the file that was read; most of its facts were sent already."""
+        """Whether a compacted file replaced the current file; most facts of the compacted file were sent already."""
         return part.compacted and part.number == self.number and self.compacted is False
 
     def is_replaced(self, part: Part) -> bool:
-        """Whether another file is now at the path, or the file is now shorter than the part that was read."""
+        """Whether another file is now at the path, or the file became shorter than the part that was read."""
         return (bool(self.identity) and part.identity != self.identity) or part.size_bytes < self.packed_bytes
 
     def has_grown(self, part: Part) -> bool:

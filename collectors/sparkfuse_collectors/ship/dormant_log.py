@@ -19,7 +19,7 @@ class DormantLog:
     end: tuple[int, int] | None = None
 
     def has_grown(self, found: FoundLog) -> bool:
-        """Whether the log grew; after a restart, the modification time decides."""
+        """Whether the log grew; at the first call after a restart, the modification time decides."""
         end = end_of(found)
         if self.end is None:
             self.end = end
@@ -28,6 +28,6 @@ class DormantLog:
 
 
 def end_of(found: FoundLog) -> tuple[int, int]:
-    """Return number and size of the last file; the pair is greater after the log grew."""
+    """Return number and size of the log's last file; the pair becomes greater when the log grows."""
     last = found.parts[-1]
     return last.number, last.size_bytes

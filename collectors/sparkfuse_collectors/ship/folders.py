@@ -51,7 +51,7 @@ class MissingLog:
 
 @dataclass
 class ReplacementFolder:
-    """Another folder at the path of a followed folder, and the time since which each scan has found logs there."""
+    """Another folder at the path of a followed folder, and the time since which every scan has found logs in it."""
 
     identity: str
     since: float
@@ -118,8 +118,9 @@ class Folders:
             return
         tail = LogTail(name, self._shipper, position, self._ages.abandoned)
         folder.absent[name] = tail
-        # The position of a finished log may be dropped earlier: at worst the history of that log is sent once more. For
-        # any other log, facts would be sent twice, so the time limit starts with the first scan.
+        # For a finished log, the time limit starts at the last change of its position: if the position is dropped too
+        # early, only the log's history is sent again. For any other log, facts would be sent twice, so the limit starts
+        # at the first scan.
         if tail.is_finished and position.updated_ms:
             folder.missing[name] = MissingLog(0, position.updated_ms / 1000)
 
@@ -174,8 +175,8 @@ class Folders:
         tail = LogTail(found.name, self._shipper, abandoned=self._ages.abandoned)
         tail.found = found
         age = now - found.modified_ms / 1000
-        # If a store reports no modification times, an open log may be new. Such a log counts as abandoned if it does
-        # not change.
+        # If a store reports no modification times, an open log may be new. It counts as abandoned only if it does not
+        # change from now on.
         has_no_age = found.closed is False and not found.modified_ms
         if not has_no_age and age > (self._ages.abandoned if found.closed is False else self._ages.ended):
             tail.send_only_history()

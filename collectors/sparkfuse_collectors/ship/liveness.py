@@ -34,7 +34,7 @@ class Liveness:
             self.changed_at = now
 
     def is_settled(self, found: FoundLog | None, now: float) -> bool:
-        """Whether the writer has finished, so that the log cannot grow any more.
+        """Whether the writer counts as finished, so that the log is not expected to grow.
 
         The writer of a closed log counts as finished after a minute. A killed writer never closes its log, so the
         writer of an open log counts as finished after ``abandoned_seconds``.

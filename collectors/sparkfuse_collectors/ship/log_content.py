@@ -94,12 +94,12 @@ class LogContent:
             self._translation = None
 
     def forget(self) -> None:
-        """Free the translation and require a replay, because the files may not be the same any more."""
+        """Free the translation and require a replay, because other files may have replaced the log's files."""
         self.release()
         self.needs_replay = True
 
     def discard(self) -> None:
-        """Free the translation and its sequence numbers; no fact of the log was sent."""
+        """Free the translation and its sequence numbers; only for a log of which no fact was sent."""
         self._translation = None
 
     def resume(self) -> None:
@@ -109,8 +109,8 @@ class LogContent:
     def replay(self, files: Files, found: FoundLog, *, may_be_shorter: bool) -> ReplayResult:
         """Read the log again from its beginning up to the cursor.
 
-        Raises NoApplicationError if the log of the same run became shorter and this is not allowed, BrokenFileError,
-        OSError.
+        Raises NoApplicationError if the log of the same run became shorter although ``may_be_shorter`` is false,
+        BrokenFileError, OSError.
         """
         result = replay(files, found, self.cursor, self.shipper, self._identity)
         if result.is_other_application:
@@ -156,5 +156,5 @@ class LogContent:
 
 
 def numbers_of(position: Position) -> Mapping[str, int]:
-    """Return the next sequence number of each lane."""
+    """Return the next sequence number of each lane (``reserved`` or ``bulk``)."""
     return {lane: int(number) for lane, number in position.next_seq.items()}

@@ -15,7 +15,7 @@ from sparkfuse_contracts.wire import RecordError, from_json
 
 
 def read_positions(settings: Settings, shipper: str, on_error: Callable[[KafkaError], None]) -> dict[str, Position]:
-    """Return the shipper's positions by the name of the log; records that cannot be decoded are skipped.
+    """Return the shipper's positions by log name; records that cannot be decoded are skipped.
 
     Raises KafkaException if the broker does not answer.
     """

@@ -51,7 +51,7 @@ def ship(options: Options, settings: Settings, histories: HistoryReader, stop: t
     """Ship until ``stop`` is set.
 
     Raises UnreadableLogError if a folder does not exist, UnavailableError, KafkaUnavailableError, and FencedError if
-    another shipper has the name.
+    another shipper uses the same name.
     """
     require_access(settings, "shipper")
     metrics = ShipMetrics()
@@ -65,8 +65,8 @@ def ship(options: Options, settings: Settings, histories: HistoryReader, stop: t
         except BrokerLostError as error:
             _log.warning("restarting at the last committed positions: %s", error)
         except KafkaException as error:
-            # At the start a user waits for the result, so the error ends the shipper. Later the broker may come back,
-            # so the shipper continues.
+            # During the start, a user waits for the result, so the error ends the shipper. After the start, the broker
+            # may come back, so the shipper continues.
             if not has_started.is_set():
                 raise KafkaUnavailableError(explain(settings, error.args[0])) from error
             _log.warning("restarting at the last committed positions: %s", error.args[0].str())
@@ -87,7 +87,7 @@ def _ship(
     broker = Broker(settings, options.name, stop, metrics.count_kafka_error, metrics.count_rejected)
     try:
         broker.start(None if has_started.is_set() else START_SECONDS)
-        # After fencing, the transaction of an earlier shipper is committed or aborted.
+        # The positions are read after the fencing, when the transaction of an earlier shipper is committed or aborted.
         positions = read_positions(settings, options.name, metrics.count_kafka_error)
         has_started.set()
         shipper = Shipper(options.name, options.cluster, options.tenant)

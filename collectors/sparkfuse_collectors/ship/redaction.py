@@ -16,7 +16,7 @@ _DEFAULT_SETTING = ("spark.scheduler.mode", "FIFO")
 
 
 class Redaction:
-    """The functions that the kernel calls for texts of users."""
+    """The functions that the kernel calls for text that users wrote."""
 
     scrub = staticmethod(scrub)
     scrub_query = staticmethod(scrub_query)

@@ -24,8 +24,8 @@ _log = logging.getLogger("sparkfuse.ship")
 class RejectedRecords:
     """The search for rejected records in one batch, over several transactions.
 
-    Kafka rejects all records that the client packed together with a bad one. The search halves such a pack until the
-    bad record is alone. Sending each record separately would exceed the time limit of a transaction.
+    Kafka rejects all records that the client packed into one batch with a bad record. The search halves the pack until
+    the bad record is alone. Sending each record separately would exceed the time limit of a transaction.
     ``on_rejected`` is called for each record that is replaced by a dead letter.
     """
 
@@ -65,7 +65,8 @@ class RejectedRecords:
         """Replace a record by its dead letter. Raises BrokerLostError if the record is a position or a dead letter."""
         topic, key, value = self._batch.records[index]
         if topic in {"positions", "dead-letters"}:
-            # Without their position, facts would be sent again. A dead letter for a dead letter would be rejected too.
+            # Positions must not be replaced: without its position, a log's facts would be sent again. A dead letter for
+            # a dead letter would be rejected too.
             raise BrokerLostError(f"Kafka rejects a record for {topic}: {error.str()}")
         owner, size = (key or b"").decode(errors="replace")[:200], len(value or b"")
         reason = f"Kafka rejects a record of {size} bytes for {topic} with the key {owner!r}: {error.str()}"

@@ -266,7 +266,7 @@ class ShippingLoop:
             if files is None or tail is None or not tail.history_due:
                 continue
             if result.failure and not _exists(files, tail):
-                # The log was renamed, deleted or unmounted. Its history stays due until the log is back.
+                # The log was renamed, deleted or unmounted. The log's history stays due until the log is back.
                 continue
             for row in result.rows:
                 batch.add("history", result.app_id.encode(), row)
@@ -282,7 +282,7 @@ class ShippingLoop:
 
 
 def _has_changed(before: Position | None, after: Position | None) -> bool:
-    """Whether a position changed. A position contains the time of its last change, which is not compared."""
+    """Whether a position changed. The time of the last change, which a position contains, is not compared."""
     if before is not None and after is not None:
         before.updated_ms = after.updated_ms
     return before != after

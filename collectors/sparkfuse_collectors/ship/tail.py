@@ -203,7 +203,7 @@ class LogTail:
         if self.state not in UNFINISHED:
             self._content.release()
         if not self.wants_read(now):
-            # Without this, a log that grows between any two scans would always be reported as behind.
+            # Without this reset, a log that grows between any two scans would always be reported as behind.
             self.behind_since = 0.0
         return result
 
@@ -251,7 +251,7 @@ class LogTail:
             self._change(LogEvent.PLUGIN_FOUND)
             result.records.clear()
         if self.state is LogState.WATCHED:
-            # After a restart, numbers above 0 would mean that facts were sent.
+            # No fact was sent, so no number is used: after a restart, numbers above 0 would mean that facts were sent.
             translation.next_seq = next_seq
         else:
             result.records += records
@@ -263,7 +263,8 @@ class LogTail:
         if following is None and not is_settled and not self._content.start().has_ended:
             return
         if following is not None or (is_settled and is_closed(self.found)):
-            # The writer of an open log may still write the rest of the last line. That line would then count twice.
+            # An incomplete last line of an open log does not count yet: if the writer completed it later, the line
+            # would count twice.
             self._translate(reader.finish(), result)
         if following is not None:
             self._content.cursor.move_to(following)

@@ -82,7 +82,7 @@ class Translation:
 
     @property
     def malformed(self) -> int:
-        """The number of malformed lines, malformed events and too large facts so far."""
+        """The number of malformed lines, malformed events and facts above the size limit so far."""
         return self._translator.malformed
 
     @property
@@ -102,9 +102,9 @@ class Translation:
         return self._translator.translate(chunk.events)
 
     def replay(self, reader: LineReader, until: int | None) -> bool:
-        """Translate again the events whose facts were sent before, up to a plain offset or to the end of the file.
+        """Translate again the events whose facts were already sent, up to a plain offset or to the end of the file.
 
-        Returns whether a line begins at that offset. Raises NoApplicationError, BrokenFileError, OSError.
+        Returns whether a line begins at ``until``. Raises NoApplicationError, BrokenFileError, OSError.
         """
         while until is None or reader.resume_at < until:
             size = _REPLAY_BYTES if until is None else min(_REPLAY_BYTES, until - reader.resume_at)
