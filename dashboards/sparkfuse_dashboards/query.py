@@ -1,4 +1,4 @@
-"""A ClickHouse query in a panel; Grafana's foundation SDK has no such type, so this is the minimum for the plugin."""
+"""A ClickHouse query in a panel, with what the plugin needs; Grafana's foundation SDK has no type for it."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _after(duration: str) -> str:
 
 
 def _where_decidable(rule: Rule) -> str:
-    """Return where the required columns of the rule exist; everywhere else the rule is reported as not decidable."""
+    """Return a sentence on where the rule can be evaluated: while a job runs, from an event log, or both."""
     live, offline = decidable(rule, "live"), decidable(rule, "offline")
     if live and offline:
         return "It can be evaluated while a job runs and from an event log."

@@ -1,4 +1,4 @@
-"""The charts as Vega specifications; they contain only data and shapes, no addresses to load and no text to run.
+"""The charts as Vega specifications; they contain only data and shapes, neither addresses to load nor code to run.
 
 Colours are names of the page's custom properties, so that only the style sheet distinguishes light, dark and print.
 Each chart has a description for readers who cannot see it. The tables beside the chart contain its numbers.
@@ -14,7 +14,8 @@ from sparkfuse_dashboards.report.timeline import Window
 
 Spec = dict[str, Any]
 
-# Fonts are named and not inherited, because Vega measures labels on a canvas, which has no access to the page's style.
+# Fonts are named here instead of inherited, because Vega measures labels on a canvas, which has no access to the page's
+# style.
 _FONT = "system-ui, sans-serif"
 _LANE_HEIGHT = 18
 _BAR_HEIGHT = 22

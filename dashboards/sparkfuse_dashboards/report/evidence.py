@@ -1,4 +1,4 @@
-"""Prepares the evidence for the page: what was read, what is missing, and which limits follow from that."""
+"""Prepares the evidence for the page: what was read, what is missing, and which limits follow from missing parts."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ def page(content: Mapping[str, Any], charts: Mapping[str, Any]) -> str:
         content: the values of the template; the template escapes all texts.
         charts: Vega specifications by the name of their place on the page.
 
-    The content security policy allows the scripts and the style of this page by their hashes, and nothing else. So
-    other addresses, code from text, and style or script attributes are blocked. If escaping missed some markup in a
-    text, the browser would not run that markup either.
+    The content security policy allows the scripts and the style of this page by their hashes, and nothing else. So the
+    browser blocks other addresses, ``eval``, and style or script attributes. Scripts in markup that escaping missed
+    would not run either.
     """
     style, scripts = _text(asset("sparkfuse_dashboards", "report", "page.css")), _scripts()
     return _template().render(

@@ -1,4 +1,4 @@
-"""Selects the stages with memory pressure: stages that spilled to disk, and stages with much garbage collection."""
+"""Selects the stages with memory pressure: stages that spilled to disk, and stages with a lot of garbage collection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sparkfuse_dashboards.report.stages import Stage, gc_share, key, label, stag
 from sparkfuse_dashboards.report.text import number, share, size, span
 
 _LEAST_GC_MS = 100
-"""Below this time of garbage collection in ms, its share of the run time is not meaningful."""
+"""If garbage collection took less than this time in ms, its share of the run time is not meaningful."""
 
 
 def pressure(stages: Sequence[Stage]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Makes text and numbers from a log safe for a page: no markup, no script, limited length.
+"""Makes text and numbers from a log safe for a page: without markup and scripts, and of limited length.
 
 The template (with autoescape) and `script_json` escape markup; this module removes what escaping cannot make safe.
 """
@@ -20,7 +20,7 @@ _LARGEST = 2**63
 
 
 def clean(value: object, longest: int = MAX_TEXT) -> str:
-    """Return a text without control, formatting and surrogate characters, truncated to ``longest`` with an ellipsis.
+    """Return text without control, formatting and surrogate characters; beyond ``longest``, an ellipsis ends it.
 
     Right-to-left marks and zero-width characters (Unicode category Cf) could make one name look like another.
     """
@@ -31,7 +31,7 @@ def clean(value: object, longest: int = MAX_TEXT) -> str:
 
 
 def clean_lines(value: object, longest: int = 5000) -> str:
-    """Return a text like `clean`, but with its line breaks."""
+    """Return text like `clean`, but with its line breaks."""
     return "\n".join(clean(line, longest) for line in str(value or "")[:longest].split("\n"))
 
 

@@ -45,7 +45,7 @@ class Window:
 
 
 def window(analysis: Mapping[str, Any]) -> Window | None:
-    """Return the period of the application; if its start or end is unknown, that of its jobs, stages and executors.
+    """Return the period of the application; if its start or end is unknown, use its jobs, stages and executors.
 
     The application's own times have precedence. Otherwise one event with a wrong clock could make the window so long
     that the rest of the run is a point. The result is None if no time is known.
@@ -93,7 +93,7 @@ def rows(analysis: Mapping[str, Any], shown: Window) -> dict[str, Any]:
 
 
 def pack(bars: Iterable[Bar], most: int = MAX_LANES) -> list[list[Bar]]:
-    """Distribute the bars over at most ``most`` lines, so that bars do not overlap; omit bars that find no space."""
+    """Distribute the bars over at most ``most`` lines without overlaps; omit bars for which no line has space."""
     lanes: list[list[Bar]] = []
     for bar in sorted(bars, key=lambda each: (each.start, each.end)):
         lane = next((each for each in lanes if each[-1].end <= bar.start), None)
