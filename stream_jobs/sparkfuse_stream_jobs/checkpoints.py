@@ -26,9 +26,10 @@ def latest_checkpoint(directory: Path) -> Path | None:
 
 
 def remove_outdated(directory: Path, keep: int = RETAINED_CHECKPOINTS) -> None:
-    """Remove the checkpoints of earlier starts, except for the newest ``keep``. No job may write there meanwhile.
+    """Remove the checkpoints of earlier starts, except for the newest ``keep``.
 
-    Folders that a retained checkpoint mentions stay too: incremental checkpoints use files of earlier starts.
+    No job may write below ``directory`` at the same time. Folders that a retained checkpoint mentions are kept too:
+    incremental checkpoints use files of earlier starts.
     """
     kept = _complete(directory)[:keep]
     mentioned = b"".join((checkpoint / "_metadata").read_bytes() for checkpoint in kept)

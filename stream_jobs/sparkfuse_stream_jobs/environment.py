@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
 CONNECTOR_PACKAGE = "org.apache.flink.kafka.shaded.org.apache.kafka."
 FUNCTIONS_JAR = "sparkfuse-flink-functions.jar"
-# Flink's memory options do not set the heap of the mini cluster; the JVM does. A JVM without memory must exit, so that
-# the supervisor restarts it. The C1 compiler and the serial collector halve the time and CPU of the start. For tens of
-# thousands of facts a second, set JVM_ARGS without TieredStopAtLevel (docs/benchmarks.md). A small young generation
-# keeps the old generation small: with the default sizes it grew to 258 MB for 87 MB of live data.
+# The heap of the mini cluster is set by these JVM arguments, and not by Flink's memory options. If the JVM runs out of
+# memory, it must exit, so that the supervisor restarts it. The C1 compiler and the serial collector halve the time and
+# CPU of the start. For tens of thousands of facts a second, set JVM_ARGS to these arguments without TieredStopAtLevel
+# (docs/benchmarks.md). A small young generation keeps the old generation small: with the default sizes, the old
+# generation grew to 258 MB for 87 MB of live data.
 DEFAULT_JVM_ARGS = "-Xms256m -Xmn112m -Xmx1g -XX:+ExitOnOutOfMemoryError -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # These options keep the delay of a window below a second; with Flink's defaults the delay is 1.3 s
 # (docs/benchmarks.md).
@@ -43,15 +44,15 @@ STATE: Mapping[str, str] = {
     "state.backend.type": "rocksdb",
     "execution.checkpointing.mode": "EXACTLY_ONCE",
     "execution.checkpointing.incremental": "true",
-    # Checkpoints can fail while the broker is not available; that must not restart the job.
+    # Checkpoints can fail while the broker is not available; such a failure must not restart the job.
     "execution.checkpointing.tolerable-failed-checkpoints": "5",
     "execution.checkpointing.num-retained": str(RETAINED_CHECKPOINTS),
     "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
-    # The new start owns the checkpoint that it restores, and deletes it after newer ones exist.
+    # A job owns the checkpoint from which it starts, and deletes this checkpoint after newer ones exist.
     "execution.state-recovery.claim-mode": "CLAIM",
     # Without a uid on each operator, a new statement makes old checkpoints unusable.
     "table.exec.uid.generation": "ALWAYS",
-    # The highest parallelism that saved state can be restored with.
+    # The highest parallelism with which saved state can be restored.
     "pipeline.max-parallelism": "128",
     # Restarts the job after a short outage of the broker. After more failures the process exits.
     "restart-strategy.type": "failure-rate",
@@ -142,7 +143,7 @@ def fill(template: str, settings: Settings, **more: str) -> str:
     """Return SQL with the values of its placeholders; other braces stay unchanged.
 
     ``more`` are the values of placeholders other than ``{bootstrap}`` and ``{prefix}``. A table of a topic gets the
-    security of SPARKFUSE_KAFKA_CONFIG.
+    security settings of SPARKFUSE_KAFKA_CONFIG.
     """
     values = {"prefix": settings.topic_prefix, "bootstrap": settings.kafka_bootstrap, **more}
     for key, value in values.items():

@@ -15,9 +15,10 @@ _ARENA_MAX = -8
 
 
 def limit_arenas() -> None:
-    """Limit the arenas of this process and its child processes, unless the environment sets a number.
+    """Limit the arenas of this process and its child processes, unless the environment sets another limit.
 
-    A thread keeps its arena, so call this function before other threads start. Without glibc it has no effect.
+    A thread keeps its arena, so call this function before other threads start. Without glibc, this function has no
+    effect.
     """
     if SETTING in os.environ:
         return

@@ -117,14 +117,14 @@ def _incompatible_checkpoint_message(name: str, settings: Settings) -> str:
 
 
 def is_incompatible_checkpoint(reason: str) -> bool:
-    """Whether Flink's message reports a checkpoint with other operators than the job has."""
+    """Whether Flink's message reports that the job's operators differ from those in the checkpoint."""
     return "Cannot map checkpoint/savepoint state for operator" in reason
 
 
 def _reason(job: Any) -> str:
     try:
         job.get_job_execution_result().result()
-    except Exception as error:  # the message is the result
+    except Exception as error:  # the error's message is the result
         causes = [line.strip() for line in str(error).splitlines() if line.strip().startswith("Caused by:")]
         return (causes[-1].removeprefix("Caused by:").strip() if causes else _first_line(error))[:500]
     return "its input has ended"

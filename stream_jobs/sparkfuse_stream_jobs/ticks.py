@@ -39,7 +39,7 @@ def murmur2(data: bytes) -> int:
 
 
 def clock_app_ids(*partitions: int) -> list[str]:
-    """Return application ids whose keys reach each partition of topics with these numbers of ``partitions``."""
+    """Return application ids that together reach each partition of topics with these numbers of ``partitions``."""
     wanted = {(topic, number) for topic, count in enumerate(partitions) for number in range(count)}
     names: list[str] = []
     candidate = 0
@@ -66,7 +66,7 @@ class BrokerClock:
     def next_tick_ms(self, now_ms: float, interval_ms: int) -> float:
         """Return the local time at which to send a tick that arrives PHASE_MS after a multiple of the interval.
 
-        The shortest of the last delays is used, so that one delayed record has no effect.
+        The shortest delay of the last records is used, so that one delayed record has no effect.
         """
         ahead = min(self._ahead_ms, default=0.0)
         multiple = (now_ms + ahead - PHASE_MS) // interval_ms + 1

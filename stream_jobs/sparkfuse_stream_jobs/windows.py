@@ -1,6 +1,6 @@
 """The windows job, which aggregates facts to rows of the live views, in SQL and Java functions.
 
-``python -m sparkfuse_stream_jobs.windows`` runs it until SIGTERM or SIGINT.
+``python -m sparkfuse_stream_jobs.windows`` runs the job until SIGTERM or SIGINT.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ VIEWS = (
 )
 # Add new statements at the end: uids follow the order, so an earlier place would restore the wrong state.
 INSERTS = ("insert_live", "insert_dead_letters")
-# A partition without records for this long is ignored by the watermark. Each partition gets a tick per second, so a
-# partition without records has lost its leader.
+# The watermark ignores a partition without records for this long. Each partition gets a tick per second, so such a
+# partition has lost its leader.
 IDLE_MS = 60_000
-# Memory that RocksDB's cache, RocksDB's write buffers and the buffers of the windows share. Inputs that wait for the
-# end of a window are removed before they are flushed, if there is room; with Flink's 128 MB they are flushed
-# (docs/benchmarks.md).
+# Memory that RocksDB's cache, RocksDB's write buffers and the buffers of the windows share. If the memory is large
+# enough, inputs that wait for the end of a window are removed before they are flushed to disk; Flink's default of
+# 128 MB is too small for that (docs/benchmarks.md).
 MANAGED_MEMORY = "384m"
 
 
@@ -63,7 +63,7 @@ def define(
 ) -> StatementSet:
     """Define the functions, tables and views of the job in ``tables``, and return its inserts without executing them.
 
-    ``read`` returns the SQL of a name and replaces ``statement``, for tests and benchmarks with other facts.
+    ``read`` returns the SQL for a name; tests and benchmarks with other facts pass it to replace ``statement``.
     """
     text = read or statement
     for name, java_class in FUNCTIONS.items():

@@ -27,7 +27,7 @@ class Counts(NamedTuple):
 
 
 class JvmCounters:
-    """Reads the counters of the JVM at each scrape; has no metrics before the first window."""
+    """Reads the counters of the JVM at each scrape; before the first window, it has no metrics."""
 
     def collect(self) -> Iterable[Metric]:
         """Return the current metrics."""
@@ -52,7 +52,7 @@ class JvmCounters:
 
 
 def serve_metrics(settings: Settings) -> Counter:
-    """Serve the metrics on the configured port, if any, and return the counter of sent ticks.
+    """Serve the metrics if a port is configured, and return the counter of sent ticks.
 
     Raises MissingPartError if the port is in use.
     """

@@ -46,7 +46,7 @@ def submit(options: Options, settings: Settings) -> Iterator[Any]:
 
 
 def serve_metrics(settings: Settings) -> None:
-    """Serve the metrics on the configured port, if any. Raises MissingPartError when the port cannot be used."""
+    """Serve the metrics if a port is configured. Raises MissingPartError if the port cannot be used."""
     from prometheus_client import start_http_server
 
     if not settings.metrics_port:
@@ -60,7 +60,7 @@ def serve_metrics(settings: Settings) -> None:
 
 def _catalog(options: Options, settings: Settings) -> Catalog:
     try:
-        read_owners(settings.config_file)  # an invalid file raises here, before the job runs
+        read_owners(settings.config_file)  # an invalid file must raise before the job runs
         return load_catalog(options.catalog, settings.config_file)
     except RuleError as error:
         raise StartError(str(error)) from error

@@ -18,11 +18,11 @@ RESOLVED_FOR_MS = 300_000
 # one record.
 SETTLE_MS = 1_000
 # A finding is published as firing for at least this long. Alertmanager waits 10 s before it notifies, and sends no
-# notification for an alert that resolves earlier, such as one of a stage that ends seconds later.
+# notification for an alert that resolves earlier, for example because its stage ended.
 MIN_FIRING_MS = 15_000
 # A finding lists at most this many runs or tasks; more would not help the reader.
 MAX_RUNS = 50
-# Fields of the finding that are replaced by the newest evidence of a run.
+# Fields of the finding that the newest evidence of a run replaces.
 _FROM_EVIDENCE = ("summary", "description", "runbook_url", "cluster", "tenant", "evidence_ms", "completeness")
 
 
@@ -58,7 +58,7 @@ class PublishIntervals:
 
 
 def merge(group: FindingGroup | None, part: Finding, now_ms: int) -> FindingGroup | None:
-    """Merge the finding of one run into the finding of all runs. Return None if an unknown run resolved."""
+    """Merge the finding of one run into the group of all runs; the end of a run that was not firing changes nothing."""
     known = Finding.FromString(group.finding) if group else None
     place = _place_of(part.runs[0], known) if known else None
     if part.state == "resolved" and (known is None or place is None or known.runs[place].state != "firing"):
@@ -118,7 +118,7 @@ def _due_ms(group: FindingGroup, finding: Finding, intervals: PublishIntervals) 
 
 
 def _start_firing(group: FindingGroup | None, part: Finding) -> FindingGroup:
-    # If the previous resolution was never published, readers saw a finding that fires without interruption.
+    # If the previous resolution was never published, readers have seen the finding fire without interruption.
     published_firing = group is not None and group.published.startswith("firing")
     first_at_ms = group.first_at_ms if group and published_firing else 0
     if group and published_firing:

@@ -22,7 +22,7 @@ OnDelivery = Callable[[KafkaError | None, Message], None]
 def newest_samples(samples: Iterable[bytes]) -> Mapping[BaselineKey, list[Baseline]]:
     """Group serialized baselines of one sample each by job and stage, and keep the newest of each group.
 
-    A group never holds more than twice the samples that a baseline keeps.
+    During the grouping, a group has at most twice the samples that a baseline keeps.
     """
     groups: dict[BaselineKey, list[Baseline]] = {}
     for content in samples:

@@ -22,7 +22,8 @@ from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey, key_of_ba
 log = logging.getLogger(__name__)
 READ_SECONDS = 60.0
 POLL_SECONDS = 1.0
-# Limit of registered records that were not read back yet. Records that a failed job never wrote stay registered.
+# Limit of registered records that were not read back yet. It is needed because records that a failed job never wrote
+# stay registered.
 MAX_OWN_RECORDS = 100_000
 
 
@@ -48,8 +49,8 @@ class PublishedBaselines:
     def put(self, baseline: Baseline) -> None:
         """Store ``baseline``; it replaces an older baseline of the same stage.
 
-        A baseline without a cluster was written by an older version under another record key. Such a baseline is still
-        in the topic and may be read after a newer one, so it never replaces a baseline with a cluster.
+        An older version wrote baselines without a cluster, under another record key. They are still in the topic and
+        may be read after newer ones, so they never replace a baseline with a cluster.
         """
         key = key_of_baseline(baseline)
         with self._lock:
@@ -155,7 +156,8 @@ class BaselineFollower:
                     continue
                 if not _put(self._published, content):
                     log.warning("the record at offset %d of the topic baselines is not a baseline", message.offset())
-            # An outage of the broker is temporary, and the baselines that were read before stay valid.
+            # The job continues: an outage of the broker is temporary, and the baselines that were read before stay
+            # valid.
             elif error.code() not in {KafkaError._PARTITION_EOF, *logged}:  # noqa: SLF001 - confluent has no public name
                 logged.add(error.code())
                 log.warning("cannot read the topic baselines: %s", error)

@@ -1,7 +1,7 @@
 """Adds expected values to each row of a stage or application, and learns from runs that succeeded.
 
-One stage, or the whole application, of one job of one tenant is one key. A run is compared only with runs that ended
-before it started. So the expected values of a run do not depend on the time of their computation.
+The key of a baseline is one stage, or the whole application, of one job of one tenant. A run is compared only with runs
+that ended before it started. So the expected values of a run do not depend on the time of their computation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sparkfuse_stream_jobs.detect.state.values import MapState
 _WORK = ("work_bytes", "work_records", "operator_rows_max")
 
 PublishedUpdate = Callable[[BaselineKey], Baseline | None]
-"""Returns a baseline that another process wrote since the last call with the same key, if any."""
+"""Returns the baseline that another process wrote since the last call with this key; None if there is none."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Names queries and stages by their physical plans, and reports each name when it becomes known or changes.
 
 A name depends on the newest version of the plan, so it is computed again after a new version: for a stage at its next
-row, and for all stages of a query at the query's end. The names then come from the final plan. Offline analysis
-computes the same names from the event log, with the same functions.
+row, and for all stages of a query at the query's end. At the end of a query, all names come from the final plan.
+Offline analysis computes the same names from the event log, with the same functions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ QUERY, STAGE = "query", "stage"
 NO_PLAN = -1
 # Limit of stages of one query whose names are computed again at the end of the query.
 MAX_STAGES_OF_QUERY = 1_000
-# Errors of an unexpected plan. The row must still reach the rules. Its name is then the number of its stage or query.
+# Errors that an unexpected plan may cause. The row must still reach the rules, with the number of its stage or query as
+# its name.
 _UNNAMEABLE = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, zlib.error)
 
 

@@ -60,7 +60,7 @@ def add_job(row: LiveRow, state: RunState) -> None:
 
 
 def job_end_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
-    """Return the row of a job that did not succeed, and the row of its failed query that waited for it.
+    """Return the row of a job that did not succeed, and the row of its failed query if that row waited for the job.
 
     The job is dropped from the state.
     """
@@ -85,7 +85,7 @@ def query_end_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
     """Return the row of a query that failed although none of its jobs failed.
 
     If a job of the query still runs, the row is emitted at the end of that job. A query that fails before its first
-    job has no row, because programs query tables that may not exist, and continue.
+    job has no row, because programs also query tables that may not exist, and continue after the error.
     """
     ended, query_id = row.sql_ended, row.sql_ended.sql_execution_id
     query = query_of(query_id, state)
@@ -100,7 +100,7 @@ def query_end_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
 
 
 def unreported_query_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
-    """Return, at the end of the application, the rows of failed queries whose last job never ended.
+    """Return the rows of failed queries whose last job never ended; call it at the end of the application.
 
     This happens when the driver dies.
     """

@@ -22,7 +22,7 @@ SETTLED_MS = 60_000
 
 
 def project_stage(row: LiveRow, state: RunState) -> None:
-    """Add to the row of a stage its projected duration, and the duration that is compared with the baseline."""
+    """Add the projected duration, and the duration that is compared with the baseline, to the row of a stage."""
     stage = row.stage
     if not stage.HasField("elapsed_ms"):
         return
@@ -39,10 +39,10 @@ def project_stage(row: LiveRow, state: RunState) -> None:
 
 
 def fill_progress(row: LiveRow, state: RunState) -> None:
-    """Add to the application's row its deadline, and the remaining time of the stages of this window.
+    """Add the deadline, and the remaining time of the stages of this window, to the application's row.
 
-    Within a window, the rows of the stages come before this row. ``forecast_application`` adds the columns that depend
-    on earlier runs.
+    Within a window, the rows of the stages come before the application's row. ``forecast_application`` adds the columns
+    that depend on earlier runs.
     """
     application, columns = application_of(state), row.application
     if application.deadline_ms is not None:
@@ -53,7 +53,7 @@ def fill_progress(row: LiveRow, state: RunState) -> None:
 
 
 def forecast_application(row: LiveRow) -> LiveRow:
-    """Add to the application's row its remaining time, and the time left until its deadline.
+    """Add the remaining time, and the time left until the deadline, to the application's row.
 
     The row already has the columns of ``fill_progress`` and of its baseline. If no deadline is configured, the deadline
     is the 95th percentile of earlier runs. An application that ended has no remaining time.

@@ -97,7 +97,7 @@ def _row(cluster: str, host: str, now_ms: int, neighbours: HostIndex) -> LiveRow
         app_attempt=0,
         app_start_ms=0,
         window_end_ms=now_ms,
-        # The row contains the number of observed problems; without the loss of facts this number could only be higher.
+        # The row contains the number of observed problems; if facts were lost, the true number can only be higher.
         completeness=1.0,
         job_key=f"host {host}",
         run_key=host,

@@ -1,7 +1,8 @@
 """The graph of the detect job: live, prefilter, Identify, AcrossRuns, rules, prefilter, Lifecycle, Alerts, findings.
 
 The prefilters and the rules are SQL and Java, the other steps are Python; between them rows travel as encoded LiveRows.
-A checkpoint is restored by the order of the operators and their uids: append operators, never insert or rename one.
+Flink matches the state in a checkpoint to operators by their order and uids: append operators, never insert or rename
+one.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from pyflink.table import StatementSet, StreamTableEnvironment, Table
 
 NAME = "detect"
-# Event time is the end of the windows. It stops during an outage of the windows job, so a row that is late does not
-# count as missing. Event time advances when a later window begins, because the rows of one window arrive together.
+# Event time is the end of the windows. Event time stops during an outage of the windows job, so rows that are late do
+# not count as missing. Event time advances when a later window begins, because the rows of one window arrive together.
 _LIVE = """
 CREATE TABLE live_by_window (
   `live_row` BYTES,
@@ -81,8 +82,8 @@ class Options:
 
 def build(settings: Settings, catalog: Catalog, options: Options) -> StatementSet:
     """Start the environment and plan the job; ``execute()`` of the result runs it."""
-    # In the mini cluster the Python steps run as threads of this process instead of separate processes. This takes a
-    # quarter of the memory, starts no worker processes, and lets this process serve the metrics of the steps.
+    # In the mini cluster the Python steps run as threads of this process instead of separate processes. Threads take a
+    # quarter of the memory, need no worker processes, and let this process serve the metrics of the steps.
     starter = write_starter((settings.home / "scratch" / "detect-python").absolute())
     local = {
         "execution.target": "local",

@@ -31,7 +31,7 @@ MAX_SUBJECTS = 500
 class Lifecycle:
     """Applies rules to the rows of a run.
 
-    ``post_end_rules`` are also evaluated after an end: for processes after the end of their application, and for tasks
+    ``post_end_rules`` are evaluated even after an end: for processes after the end of their application, and for tasks
     after the end of their stage.
     """
 
@@ -39,10 +39,10 @@ class Lifecycle:
     post_end_rules: frozenset[str] = frozenset()
 
     def step(self, row: LiveRow, severities: Mapping[str, str], state: LifecycleState) -> Iterator[Finding | Timer]:
-        """Apply one row; ``severities`` has the severity of each rule whose condition is true.
+        """Apply one row; ``severities`` maps each rule whose condition is true to its severity.
 
         Returns a finding when it starts to fire, changes or resolves, and every ``EVIDENCE_EVERY_MS`` while it fires.
-        Also returns timers. After the end of the application, only events and rows for ``post_end_rules`` are
+        It also returns timers. After the end of the application, only events and rows for ``post_end_rules`` are
         evaluated.
         """
         if row.HasField("application_ended"):

@@ -78,7 +78,7 @@ class SubjectState:
 class LifecycleState:
     """The findings of one run: when the run ended, its subjects and their number, and the time of the next timer.
 
-    A run has one timer at a time, because each timer costs as much as some rows.
+    A run has one timer at a time, because each timer costs as much as several rows.
     """
 
     ended_ms: ValueState[int]
@@ -89,7 +89,7 @@ class LifecycleState:
 
 @dataclass(frozen=True)
 class Timer:
-    """Requests a call of ``on_timer`` when event time, the end of the windows, reaches ``at_ms``."""
+    """Requests a call of ``on_timer`` when event time (the end of the newest window) reaches ``at_ms``."""
 
     at_ms: int
 

@@ -1,6 +1,6 @@
 """The detect job's metrics, in the process that runs its Python steps.
 
-The JVM counts records where it reads them (io.sparkfuse.detect.LiveRowCounters); a scrape fetches the counts.
+The JVM counts the records that it reads (io.sparkfuse.detect.LiveRowCounters); each scrape fetches these counts.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class DetectMetrics(Collector):
     def _running(self) -> list[float]:
         """Return the completeness of each running application."""
         since_ms = read_counts().window_end_ms - SILENT_MS
-        # A copy, because the step changes the dictionary in another thread.
+        # The loop uses a copy, because the step changes the dictionary in another thread.
         for app, (seen_ms, _) in list(self._applications.items()):
             if seen_ms < since_ms:
                 self._applications.pop(app, None)

@@ -1,6 +1,6 @@
 """The SQL before the Python steps: which rows are sent to Python, and which rules match a row.
 
-Each filter passes all rows that can have an effect in the next step. So the findings are the same without the filters.
+Each filter passes all rows that can have an effect in the next step. So the filters do not change the findings.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def may_match_sql(catalog: Catalog, view: str) -> str:
 
 
 def linger_ms(catalog: Catalog, view: str, window_ms: int) -> int:
-    """Return how long rows of a subject pass after a rule of ``view`` last matched for it.
+    """Return how long rows of a subject pass the filter after a rule of ``view`` last matched for the subject.
 
     After this time the lifecycle has resolved the findings of the subject, by a row or by its timer.
     """
@@ -92,7 +92,7 @@ def linger_ms(catalog: Catalog, view: str, window_ms: int) -> int:
 
 
 def _variants(rule: Rule) -> list[Rule]:
-    """Return the rule as the catalog defines it, if it is enabled, and as it is configured for some jobs."""
+    """Return the rule itself, if it is enabled, and its variants for some jobs."""
     variants = [rule] if rule.enabled else []
     return [*variants, *(variant for _, variant in rule.variants if variant)]
 

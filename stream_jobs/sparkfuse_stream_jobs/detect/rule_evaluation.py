@@ -25,8 +25,8 @@ from sparkfuse_stream_jobs.detect.subjects import EVENT_ROWS, subject_part
 
 # A subject without a row for this many windows is gone, like a series that Prometheus no longer scrapes.
 STALE_WINDOWS = 3
-# Interval at which a firing rule emits its newest evidence, besides each change. People are notified once a minute, and
-# in a fleet hundreds of stages have an info finding while they run.
+# Interval at which a firing rule emits its newest evidence even if nothing changed. People are notified once a minute,
+# and in a fleet hundreds of stages have an info finding while they run.
 EVIDENCE_EVERY_MS = 30_000
 
 
@@ -48,7 +48,7 @@ class RuleEvaluation:
     ) -> tuple[RuleInstance | None, Finding | None]:
         """Evaluate one rule on one row.
 
-        ``severity`` is None if its condition is false. Returns the rule's new state, None for inactive, and the
+        ``severity`` is None if the rule's condition is false. Returns the rule's new state, None for inactive, and the
         finding if it is to be emitted.
         """
         rule, at_ms, part = self.rules.get(rule_id), row.window_end_ms, subject_part(row)
@@ -74,7 +74,7 @@ class RuleEvaluation:
     def end_subject(
         self, rule_id: str, instance: RuleInstance, at_ms: int
     ) -> tuple[RuleInstance | None, Finding | None]:
-        """End a firing rule with its subject, unless the rule keeps firing."""
+        """End a firing rule because its subject ended, unless the rule keeps firing."""
         if self._keeps_firing(rule_id, instance, at_ms):
             return replace(instance, over=True), None
         return None, self.resolve(rule_id, instance, at_ms)
@@ -84,7 +84,7 @@ class RuleEvaluation:
         finding = Finding.FromString(instance.finding)
         if instance.row and rule_id in self.rules:
             row, started_ms = LiveRow.FromString(instance.row), instance.started_ms or 0
-            # A value that cannot be formatted must not prevent the resolution; the last emitted evidence is used then.
+            # If a value cannot be formatted, the finding must still resolve, with the evidence that was emitted last.
             with suppress(ArithmeticError, LookupError, TypeError, ValueError):
                 finding = self.write(rule_id, row, instance.severity, started_ms)
         finding.state = finding.runs[0].state = "resolved"
@@ -96,7 +96,7 @@ class RuleEvaluation:
         rule = self.rules.get(rule_id)
         kept_ms = instance.held_ms + rule.keep_firing_ms if rule and instance.firing else 0
         gone_ms = 0 if instance.over else instance.row_ms + self.stale_ms
-        # While rows come, the next row decides; the timer matters once they stop.
+        # While rows arrive, the next row decides; the timer matters only after the rows stop.
         return max(kept_ms, gone_ms)
 
     def _condition_false(

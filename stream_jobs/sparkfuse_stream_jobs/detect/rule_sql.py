@@ -12,7 +12,8 @@ from sparkfuse_contracts.columns import view_specs
 from sparkfuse_rules.catalog import Catalog
 from sparkfuse_rules.compiler import columns, severity_sql
 
-# Columns that are set only after an end and describe what still runs, and one whose last value comes after the end.
+# Columns that are set only after an end and describe what still runs, and ``facts_expected``, whose last value comes
+# after the end.
 _POST_END_COLUMNS = frozenset({"outlived_ms", "unfinished_tasks", "facts_expected"})
 _SEPARATOR, _EQUALS = ",", "="
 
@@ -24,7 +25,7 @@ def severities_sql(catalog: Catalog) -> str:
     """
     if not catalog:
         return "''"
-    # CONCAT_WS skips NULL, and a text appended to NULL is NULL: rules that do not match add nothing to the text.
+    # CONCAT_WS skips NULL, and a string appended to NULL is NULL: rules that do not match add nothing to the result.
     terms = (
         f"'{rule.id}{_EQUALS}' || CASE WHEN `view` = '{rule.view}' "
         f"THEN {severity_sql(rule, 'flink', view_specs()[rule.view].row)} END"

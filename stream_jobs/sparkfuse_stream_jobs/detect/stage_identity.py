@@ -24,7 +24,7 @@ class _StagesOfRun:
     state: RunState
 
     def started(self, stage_id: int) -> StageState | None:
-        """Return the stage; None when its start was lost, even if its end was seen."""
+        """Return the stage; None if the fact about its start was lost, even if its end is known."""
         return started_stage(stage_id, self.state)
 
     def plan_nodes(self, sql_execution_id: int) -> Sequence[str]:

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 
 APPLICATION = "application"
-# Rows of events: they report once that something happened, and no later row revokes it.
+# Rows of events: each reports once that something happened, and no later row revokes the event.
 EVENT_ROWS = frozenset({"job", "executor_loss"})
 _ENDED = ("succeeded", "failed")
 
 
 def subject_name(row: LiveRow) -> str | None:
-    """Return the name of the row's subject, such as ``stage/3/0`` or ``task/3/0/77``; None for a row of no view.
+    """Return the name of the row's subject, such as ``stage/3/0`` or ``task/3/0/77``; None for other rows.
 
     A task that outlives its stage becomes another subject, so that the end of the stage does not end it. All failed
     tasks of a stage attempt are one subject (``subject_part`` separates their causes), and so are all failed jobs of a

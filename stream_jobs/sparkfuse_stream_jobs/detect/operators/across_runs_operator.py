@@ -46,7 +46,7 @@ class AcrossRuns(KeyedProcessFunction):
     """A Flink operator: batches of kind and content, by job or cluster -> batches of rows, baselines and names.
 
     Stores the data that is kept after a run ends: the baselines of a job, and the observations on a cluster's hosts.
-    Both share one operator, because a separate operator for hosts would receive every row and use only few of them.
+    Both share one operator, because a separate operator for hosts would receive every row and use only a few rows.
     """
 
     def __init__(self, settings: Settings) -> None:

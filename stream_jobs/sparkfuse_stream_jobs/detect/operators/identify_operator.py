@@ -40,7 +40,7 @@ from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactor
 
 # The state of a run without rows for a week is dropped.
 RUN_TTL = timedelta(days=7)
-# Rows that get expectations, and rows that are only needed by Identify and dropped after it.
+# Rows that get expectations, and rows that only Identify needs and that it drops.
 _WITH_BASELINE = frozenset({"stage", "application"})
 _ONLY_IDENTIFY = frozenset({
     "application_started", "executor_added", "job_ended", "job_started", "sql_ended", "sql_plan", "sql_started",

@@ -16,7 +16,7 @@ Parsed = TypeVar("Parsed", bound=Message)
 def usable(results: Iterator[Result]) -> Iterator[Result]:
     """Return the results of a row up to the first invalid value; count the row as rejected and skip its rest.
 
-    Otherwise one invalid value would fail the job again after each restart. Errors of other kinds are raised.
+    If the error were raised, the job would fail at the same value after each restart. Errors of other kinds are raised.
     """
     try:
         yield from results

@@ -1,7 +1,7 @@
 """Records between the Python operators: several length-prefixed contents in one record, and their kinds.
 
-PyFlink spends more time on one record than our steps spend on one row, so rows are sent in batches. Each content
-follows its length in four bytes, big-endian; io.sparkfuse.detect.FrameBuffer uses the same format.
+PyFlink spends more time on one record than our steps spend on one row, so rows are sent in batches. Before each
+content, the record has its length in four bytes, big-endian; io.sparkfuse.detect.FrameBuffer uses the same format.
 """
 
 from __future__ import annotations

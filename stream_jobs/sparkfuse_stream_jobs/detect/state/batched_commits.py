@@ -1,10 +1,11 @@
 """Writes a step's changed state at the end of a bundle, in one batch.
 
 PyFlink writes every state that it has cached, changed or not, and waits for the JVM's answer to each write before it
-sends the next one. At 500 applications this took a fifth of a step's time. The answers must arrive before the bundle
-ends, because the JVM may take a checkpoint then, but not earlier. All requests of a step use one stream, and the JVM
-processes them in order (Beam's GrpcStateService), so a read after a write returns the written value. This module
-depends on the internals of PyFlink's RemoteKeyedStateBackend: check it when the PyFlink version changes.
+sends the next one. At 500 applications this took a fifth of a step's time. The answers must arrive before the end of
+the bundle, because the JVM may then take a checkpoint; it takes none during a bundle. All requests of a step use one
+stream, and the JVM processes them in order (Beam's GrpcStateService), so a read after a write returns the written
+value. This module depends on the internals of PyFlink's RemoteKeyedStateBackend: check it when the PyFlink version
+changes.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class BatchedCommits:
         self._changed[id(state)] = state
 
     def commit(self) -> None:
-        """Send all changes, and wait until the JVM has stored them. Raises RuntimeError when it could not."""
+        """Send all changes, and wait until the JVM has stored them. Raises RuntimeError if it has not."""
         changed, self._changed = self._changed, {}
         for state in changed.values():
             state.commit()

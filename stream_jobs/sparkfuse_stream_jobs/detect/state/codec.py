@@ -51,7 +51,7 @@ def field_names(record_class: type[Any]) -> frozenset[str]:
 
 
 def unpickle(content: bytes) -> dict[str, Any]:
-    """Decode the pickled fields of a value. Use it only for bytes that this job wrote to its own state."""
+    """Decode the pickled fields of a value. Use this function only for bytes that this job wrote to its own state."""
     values: dict[str, Any] = pickle.loads(content)  # noqa: S301
     return values
 

@@ -1,11 +1,12 @@
 """Keyed state of a step in Flink: encoded values that expire by themselves.
 
 PyFlink caches state with a time to live only if a read does not extend that time and expired values may still be
-returned until they are cleaned up. Without its cache each read and write is a call to the JVM, which makes a row ten
-times as expensive. A step must therefore rewrite, from time to time, each value that must not expire.
+returned until they are cleaned up. Without PyFlink's cache, each read and write is a call to the JVM, which makes a row
+ten times as expensive. So a read must not extend the time to live, and a step must from time to time rewrite each value
+that must not expire.
 
 A second cache contains decoded values (``state_cache.py``), because PyFlink decodes the bytes at each read. The second
-cache also knows which values a key does not have; PyFlink would request them from the JVM each time.
+cache also knows which values a key does not have; PyFlink would ask the JVM for an absent value each time.
 
 All values with the same time to live share one Flink map: PyFlink recreates every state object when the key changes,
 and writes each state with a call of its own. Changes are written at the end of the bundle (``batched_commits.py``).
@@ -104,7 +105,7 @@ class _CachedMap:
         self.state, self._cache, self.known_names, self._commits = state, cache, KnownNames(), commits
 
     def get(self, group: str, name: str, codec: Codec[Value], cached: bool = True) -> Value | None:
-        """Return a value. The JVM is asked only for a value that is not cached and may exist."""
+        """Return a value. The JVM is asked only if the value is not cached and may exist."""
         full_name = _full_name(group, name)
         if not cached:
             return self._fetch(full_name, codec)
@@ -120,8 +121,8 @@ class _CachedMap:
         """Store a value."""
         full_name = _full_name(group, name)
         if cached:
-            # This call comes before the value is cached. Otherwise a key that is first seen by this write would count
-            # as empty.
+            # The name is added before the value is cached. Otherwise a key that this write is the first to use would
+            # count as empty.
             self.known_names.add(self._cache.key, full_name)
             self._cache.put(group, name, value)
         self._changed_state().put(full_name, codec.encode(value))

@@ -14,10 +14,10 @@ from sparkfuse_stream_jobs.detect.state.values import InMemoryMapState, InMemory
 class ApplicationState:
     """The identity of the application, and the number of stored stages, queries, jobs and executors.
 
-    ``start_seen`` is false when the start of the application was lost; its job is unknown then. ``ended_ms`` is the
-    end that Spark reported, 0 before; ``deadline_ms`` comes from the application's setting. ``cores`` is the number of
-    cores of its executors; each task takes ``task_cpus``. ``*_at_ms`` are ends of windows. ``ended_queries``
-    are the last queries that ended, whose plans are still stored.
+    ``start_seen`` is false if the fact about the application's start was lost; its job is then unknown. ``ended_ms`` is
+    the end that Spark reported, 0 before; ``deadline_ms`` comes from the application's setting. ``cores`` is the number
+    of cores of its executors; each task takes ``task_cpus``. ``*_at_ms`` are ends of windows. ``ended_queries`` are the
+    last queries that ended, whose plans are still stored.
     """
 
     job_key: str
@@ -71,10 +71,10 @@ class StageState:
 class QueryState:
     """A SQL execution: the nodes of its physical plan, its start, its root execution and its last job.
 
-    ``failure_reason`` and ``ended_ms`` are set when it failed. ``failure_reported`` is true once a row was emitted for
-    the failure of this query, of one of its jobs, or of a query within it. ``plan_versions`` are the stored versions of
-    its plan; ``named_version`` is the one from which its names were computed. ``stage_ids`` are its stages
-    that have names.
+    ``failure_reason`` and ``ended_ms`` are set if the query failed. ``failure_reported`` is true once a row was emitted
+    for the failure of this query, of one of its jobs, or of a query within it. ``plan_versions`` are the stored
+    versions of its plan; ``named_version`` is the version from which the query's names were computed. ``stage_ids`` are
+    its stages that have names.
     """
 
     nodes: tuple[str, ...] = ()

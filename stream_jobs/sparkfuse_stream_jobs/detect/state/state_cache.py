@@ -1,7 +1,7 @@
 """A cache of decoded state values, for the keys that a step used most recently.
 
-Each write goes to the cache and to the state. Values are returned without a copy, so callers must
-store a new value instead of modifying the returned one.
+Each write changes both the cache and the state. Values are returned without a copy, so callers must store a new value
+instead of modifying the returned one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_VALUES = 60_000
 # The first round of eviction keeps this many values of each state and key; the others are mostly of ended stages.
 SPARED_VALUES = 64
 # Limit of names of one map; one name takes some 100 bytes. An application keeps its ended stages until it ends. A key
-# takes as much memory as some names, and keys of ended applications and findings stay until they are evicted.
+# takes as much memory as a few names, and keys of ended applications and findings stay until they are evicted.
 MAX_NAMES = 250_000
 NAMES_PER_KEY = 4
 # Returned for a value that must be read from the state.
@@ -28,8 +28,8 @@ _Place = tuple[str, str]
 class StateCache:
     """Values by key, state and name; None is a value that is known to be absent.
 
-    If there are too many values, the least recently used keys lose their least recently used values. For an application
-    these are values of ended stages.
+    If there are too many values, the least recently used keys lose their least recently used values. The least recently
+    used values of an application are mostly those of ended stages.
     """
 
     def __init__(self, limit: int = MAX_VALUES) -> None:
@@ -92,7 +92,7 @@ class StateCache:
         """Remove a tenth of the values or more: the older half of each of the least recently used keys.
 
         Such a key keeps its newer half: the rows of applications alternate, so the least recently used key is likely to
-        be used next. In a first round only keys with many values lose values.
+        be used next. In the first round, only keys with many values lose some of them.
         """
         limit = self._limit * 9 // 10
         for spared in (SPARED_VALUES, 0):
@@ -115,8 +115,8 @@ class StateCache:
 class KnownNames:
     """The names of all values that a key has in a Flink map, for keys that were empty when first seen.
 
-    New stages, jobs and queries arrive all the time. Without this class, each lookup of a new one would be a call to
-    the JVM, although no value can exist.
+    New stages, jobs and queries arrive all the time. Without this class, each lookup of a new name would be a call to
+    the JVM, although the value cannot exist.
     """
 
     def __init__(self, limit: int = MAX_NAMES) -> None:
@@ -163,7 +163,7 @@ class KnownNames:
         self._count -= name in names
         names.discard(name)
         if not names:
-            # A Python set never shrinks.
+            # A new set frees memory, because a Python set never shrinks.
             self._of[key] = set()
         return True
 

@@ -4,7 +4,7 @@ The steps are pure and use only these protocols. The operators implement them wi
 (``flink_state.py``); the in-memory implementations serve tests and replays without Flink.
 """
 
-# The in-memory classes implement the protocols, whose methods are documented.
+# The methods of the in-memory classes are documented in the protocols that these classes implement.
 # ruff: noqa: D102
 
 from __future__ import annotations
