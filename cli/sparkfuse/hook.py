@@ -1,4 +1,4 @@
-"""The fuse for job code. It uses the standard library only, and without the plugin every check passes."""
+"""The fuse for job code. This module uses only the standard library. Without the plugin, every check passes."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def require(path: Path) -> Path:
     """Return the path.
 
     Raises:
-        StartError: it does not exist; the message names the command that creates it.
+        StartError: the path does not exist; the message names the command that creates it.
     """
     if not path.exists():
         raise StartError(f"{path.relative_to(ROOT)} is missing: run `make setup`")

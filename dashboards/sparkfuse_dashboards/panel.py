@@ -31,7 +31,7 @@ from sparkfuse_dashboards.query import DATASOURCE, ClickHouseQuery
 
 Kind = Literal["table", "timeseries", "stat"]
 Unit = Literal["text", "word", "ms", "bytes", "share", "times", "count", "time", "app_id", "runbook"]
-# If the completeness is lower, no finding is critical and the fuse does not act.
+# If the completeness is below this share, no finding is critical and the fuse does not act.
 COMPLETE = 0.99
 _UNITS: Mapping[Unit, str] = {
     "ms": "ms",

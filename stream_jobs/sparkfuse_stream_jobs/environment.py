@@ -29,12 +29,11 @@ CONNECTOR_PACKAGE = "org.apache.flink.kafka.shaded.org.apache.kafka."
 FUNCTIONS_JAR = "sparkfuse-flink-functions.jar"
 # The heap of the mini cluster is set by these JVM arguments, and not by Flink's memory options. If the JVM runs out of
 # memory, it must exit, so that the supervisor restarts it. The C1 compiler and the serial collector halve the time and
-# CPU of the start. For tens of thousands of facts a second, set JVM_ARGS to these arguments without TieredStopAtLevel
-# (docs/benchmarks.md). A small young generation keeps the old generation small: with the default sizes, the old
-# generation grew to 258 MB for 87 MB of live data.
+# CPU of the start. For tens of thousands of facts a second, set JVM_ARGS to these arguments without TieredStopAtLevel.
+# A small young generation keeps the old generation small: with the default sizes, the old generation grew to 258 MB for
+# 87 MB of live data.
 DEFAULT_JVM_ARGS = "-Xms256m -Xmn112m -Xmx1g -XX:+ExitOnOutOfMemoryError -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-# These options keep the delay of a window below a second; with Flink's defaults the delay is 1.3 s
-# (docs/benchmarks.md).
+# These options keep the delay of a window below a second; with Flink's defaults the delay is 1.3 s.
 LATENCY: Mapping[str, str] = {
     "python.fn-execution.bundle.time": "20",
     "pipeline.auto-watermark-interval": "50 ms",

@@ -136,7 +136,7 @@ def _tasks(stage: Object) -> str:
 
 
 def _pair(texts: Iterator[str]) -> str:
-    """Return two texts joined by an arrow, or one text if they are equal."""
+    """Return two strings joined by an arrow, or one of them if they are equal."""
     return " -> ".join(dict.fromkeys(texts))
 
 

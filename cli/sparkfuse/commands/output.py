@@ -26,7 +26,7 @@ def print_json(document: object) -> None:
 def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print a table; an absent value is a dash, and text of users is never interpreted as markup.
 
-    On a terminal long texts are folded; if the terminal is too narrow for that, each row is a block of lines. Without
+    On a terminal, long values are folded; if the terminal is too narrow for that, each row is a block of lines. Without
     a terminal each row is one line.
     """
     cells = [["-" if value is None else str(value) for value in row] for row in rows]

@@ -20,7 +20,7 @@ POLL_SECONDS = 0.05
 
 @dataclasses.dataclass(frozen=True)
 class Page:
-    """A notification about one finding that the webhook received.
+    """A notification that the webhook received about one finding.
 
     Attributes:
         rule: id of the rule; for an alert about the pipeline itself, the name of the alert.

@@ -36,7 +36,7 @@ def job_properties(layout: Layout) -> Mapping[str, str]:
 def write_job_properties(layout: Layout, settings: Settings) -> Path:
     """Write the policies and settings of a job to ``<home>/spark.properties``, and return the path of this file.
 
-    The file remains when the stack stops, because a job must never fail because the file is missing.
+    The file remains when the stack stops, so that no job fails because of a missing file.
     """
     _policies(layout).write_text(policy_lines(settings))
     lines = [f"{key} {_escaped(value)}" for key, value in job_properties(layout).items()]

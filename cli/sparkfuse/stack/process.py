@@ -17,7 +17,7 @@ DIES_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
 START_SECONDS = 300.0
 """The time limit of a start: a Flink job takes ten seconds on an idle machine, and up to 20 times longer on a busy one.
 
-If a process exits during its start, this is noticed at once, without waiting for this time.
+If a process exits during its start, the exit is noticed at once, without waiting for this time.
 """
 KILLED_SECONDS = 10.0
 """If a killed process still exists after this time, it hangs in the kernel."""
@@ -40,8 +40,8 @@ class Service:
         ready_seconds: time limit of the start.
         restart: whether to restart the service when it exits.
         stop_seconds: time limit of the exit after SIGTERM.
-        whole_session: whether child processes may also run for `stop_seconds` after the process exited. This is needed
-            for Spark's JVM, which sends its last facts after its Python process exited.
+        whole_session: whether child processes may run for `stop_seconds` after the process exited. Spark's JVM needs
+            the time to send its last facts after its Python process exited.
     """
 
     name: str

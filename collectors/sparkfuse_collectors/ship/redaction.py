@@ -1,4 +1,4 @@
-"""Masks secrets in the texts and settings of facts; the kernel calls this module while it translates events."""
+"""Masks secrets in the text and settings of facts; the kernel calls this module while it translates events."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class HistoryReader(Protocol):
         """Start to read the log at ``path``."""
 
     def results(self) -> Iterable[HistoryResult]:
-        """Return the results that are ready, each once."""
+        """Return the results that became ready since the last call."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class ShippingLoop:
     # ---- reading
 
     def _fill(self, batch: Batch) -> int:
-        """Read each log in turn until the batch is full; return the number of facts in it."""
+        """Read each log in turn until the batch is full; return the number of facts in the batch."""
         changed: dict[str, LogTail] = {}
         facts = 0
         until = time.monotonic() + self.pace.batch_seconds

@@ -106,7 +106,7 @@ class LogTail:
             self.behind_since = now
 
     def _was_incomplete_copy(self, part: Part) -> bool:
-        """Whether a file that was not recognised as a log has grown, because it was still being copied."""
+        """Whether a file that was not recognised as a log has grown; if so, it was still being copied."""
         return self.is_quarantined and self.identity is None and self._content.cursor.has_grown(part)
 
     def suspend(self) -> None:

@@ -37,4 +37,4 @@ MAX_EVIDENCE_ROWS = 50
 """The number of files, malformed lines and kinds of events that are listed."""
 
 MAX_TEXT = 300
-"""The number of characters of one text from the log, because descriptions may contain whole queries."""
+"""The number of characters of one string from the log, because descriptions may contain whole queries."""

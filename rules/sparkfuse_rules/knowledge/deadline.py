@@ -35,8 +35,8 @@ class DeadlineError(ValueError):
 def deadline_ms(text: str, started_ms: int) -> int:
     """Return the deadline, in ms since the epoch, of an application that started at ``started_ms`` (same unit).
 
-    A time of day means its first occurrence after the start. Raises DeadlineError if the text has
-    none of the three forms, if the deadline is not after the start, or if it is more than a year after the start.
+    A time of day means its first occurrence after the start. Raises DeadlineError if the text has none of the three
+    forms, or if the deadline is not within a year after the start.
     """
     value = text.strip()
     if not value or len(value) > MOST_CHARS:

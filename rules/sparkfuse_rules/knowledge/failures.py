@@ -1,4 +1,4 @@
-"""Classify failures by the error texts of Spark and other systems, for failure rules and decisions about retries.
+"""Classify failures by the error messages of Spark and other systems, for failure rules and decisions about retries.
 
 The patterns, with their sources and examples, are in rules/failure_classes.yaml.
 """
@@ -14,7 +14,7 @@ from sparkfuse_contracts.assets import asset
 
 KINDS = ("infrastructure", "configuration", "data", "user_code", "benign", "unknown")
 RETRIES = ("transient", "larger", "never", "unknown")
-# Collectors truncate texts to this length; only the first characters of longer texts from other sources are searched.
+# Collectors truncate messages to this length. Of longer messages from other sources, only this part is searched.
 MOST_CHARS = 4096
 
 

@@ -1,8 +1,8 @@
 """Names queries and stages by their physical plans, and reports each name when it becomes known or changes.
 
-A name depends on the newest version of the plan, so it is computed again after a new version: for a stage at its next
-row, and for all stages of a query at the query's end. At the end of a query, all names come from the final plan.
-Offline analysis computes the same names from the event log, with the same functions.
+A name depends on the newest version of the plan. If a query has a new version, the name of a stage is computed again at
+the stage's next row. At the end of the query, all names are computed again, from the final plan. Offline analysis
+computes the same names from the event log, with the same functions.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def add_executor(row: LiveRow, state: RunState) -> None:
 
 
 def executor_loss_row(row: LiveRow, state: RunState) -> LiveRow | None:
-    """Return the row of a removed executor; None if it was removed because the application ended."""
+    """Return the row of a removed executor; None if the end of the application removed it."""
     removed, application = row.executor_removed, application_of(state)
     known = state.executors.get(removed.executor_id)
     if known is not None:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
-# Limit of cached values of one step. 500 applications with 20 running stages each use some 30,000 values: stages with
-# their jobs and queries, and executors.
+# Limit of cached values of one step. 500 applications, each with 20 running stages, use about 30,000 values: stages
+# with their jobs and queries, and executors.
 MAX_VALUES = 60_000
 # The first round of eviction keeps this many values of each state and key; the others are mostly of ended stages.
 SPARED_VALUES = 64
-# Limit of names of one map; one name takes some 100 bytes. An application keeps its ended stages until it ends. A key
+# Limit of names of one map; one name takes about 100 bytes. An application keeps its ended stages until it ends. A key
 # takes as much memory as a few names, and keys of ended applications and findings stay until they are evicted.
 MAX_NAMES = 250_000
 NAMES_PER_KEY = 4
