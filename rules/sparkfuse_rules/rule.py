@@ -9,8 +9,8 @@ from fnmatch import fnmatchcase
 SEVERITIES = ("critical", "warning", "info")
 QUIET = "quiet"
 MODES = ("off", "shadow", "warn", "act")
-# The actions of the fuse, narrowest first. The hook carries out all but the last, which the external actuator carries
-# out: it ends the application by its cluster manager.
+# The actions of the fuse, narrowest first. The hook carries out all actions but the last. The external actuator carries
+# out the last one: it ends the application through the cluster manager.
 EXTERNAL_STOP = "external_stop"
 ACTIONS = ("warn", "kill_task", "cancel_query", "cancel_stage", "cancel_jobs", "stop_application", EXTERNAL_STOP)
 # The columns that the hook computes from its own counters in the driver, so that it can verify the condition of a

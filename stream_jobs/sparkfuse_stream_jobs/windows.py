@@ -54,7 +54,7 @@ INSERTS = ("insert_live", "insert_dead_letters")
 IDLE_MS = 60_000
 # Memory that RocksDB's cache, RocksDB's write buffers and the buffers of the windows share. If the memory is large
 # enough, inputs that wait for the end of a window are removed before they are flushed to disk; Flink's default of
-# 128 MB is too small for that.
+# 128 MB is too small for this.
 MANAGED_MEMORY = "384m"
 
 

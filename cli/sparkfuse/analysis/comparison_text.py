@@ -1,4 +1,4 @@
-"""Prints a comparison: its causes, the queries and stages that differ, and other changes."""
+"""Prints a comparison of two runs: the causes of the difference, queries and stages that differ, other changes."""
 
 from __future__ import annotations
 

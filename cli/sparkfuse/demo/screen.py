@@ -13,7 +13,8 @@ from rich.text import Text
 
 WAITING, RUNNING, DONE = "waiting", "running", "done"
 COLOURS = {RUNNING: "cyan", DONE: "green"}
-# The number of lines in the live view that show no run: two headings, two summaries, a rule, and a spare last line.
+# The number of lines in the live view that show no run: two headings, two summaries, a horizontal line, and a spare
+# last line.
 FIXED_LINES = 6
 FEWEST_EVENTS = 3
 PAGE_WIDTH = len("stage_runaway_spill (critical)")

@@ -175,8 +175,8 @@ class Folders:
         tail = LogTail(found.name, self._shipper, abandoned=self._ages.abandoned)
         tail.found = found
         age = now - found.modified_ms / 1000
-        # If a store reports no modification times, an open log may be new. It counts as abandoned only if it does not
-        # change from now on.
+        # If a store reports no modification times, an open log may be new. Such a log counts as abandoned only if it
+        # does not change from now on.
         has_no_age = found.closed is False and not found.modified_ms
         if not has_no_age and age > (self._ages.abandoned if found.closed is False else self._ages.ended):
             tail.send_only_history()

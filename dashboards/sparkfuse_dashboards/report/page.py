@@ -23,8 +23,8 @@ def page(content: Mapping[str, Any], charts: Mapping[str, Any]) -> str:
     """Return the HTML of the report.
 
     Args:
-        content: the values of the template; the template escapes all strings. charts: Vega specifications by the name
-        of their place on the page.
+        content: the values of the template; the template escapes all strings.
+        charts: Vega specifications by the name of their place on the page.
 
     The content security policy allows the scripts and the style of this page by their hashes, and nothing else. So the
     browser blocks other addresses, ``eval``, and style or script attributes. Scripts in markup that escaping missed

@@ -39,7 +39,7 @@ def elapsed_ms(stage: Stage) -> float | None:
 def cost_ms(stage: Stage) -> float:
     """Return the time in ms for which tasks of the stage occupied task slots.
 
-    This is the larger of two sums: the tasks' wall times and the tasks' run times.
+    The result is the larger of two sums: the tasks' wall times and the tasks' run times.
     """
     wall = number((stage.get("wall_ms") or {}).get("sum"))
     return max(wall or 0, number(stage.get("run_ms")) or 0)

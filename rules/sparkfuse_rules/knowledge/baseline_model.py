@@ -22,8 +22,8 @@ MIN_SCALE = math.log(1.15)
 # A slope is fitted only if the middle two fifths of the sizes cover at least a factor of 1.2. If the sizes cover less,
 # noise would determine the slope; if all sizes counted, a few outliers would.
 MIN_SIZE_SPREAD = math.log(1.2)
-# The time of a sort grows with n log n, and that of a join on keys faster than its input. A line steeper than quadratic
-# is a wrong fit.
+# The time of a sort grows with n log n; the time of a join on keys grows faster than its input. A line steeper than
+# quadratic is a wrong fit.
 MAX_SLOPE = 2.0
 # Above the learned sizes, the p95 is also multiplied by the ratio of the size to the largest learned size, raised to
 # this power.

@@ -1,4 +1,4 @@
-"""Choose the failure that a failed job reports, live and offline: its own, or that of its first failed stage."""
+"""Choose the failure that a failed job reports, live and offline: the job's own, or that of its first failed stage."""
 
 from __future__ import annotations
 

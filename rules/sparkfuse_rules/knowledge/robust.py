@@ -57,7 +57,7 @@ def student_t_95(degrees: int) -> float:
 def prediction_factor(samples: int, estimated: int) -> float:
     """Return the number of scales between the centre and the p95 of the next value.
 
-    This is the bound of a prediction interval, t * sqrt(1 + 1/n), so few samples give a wide interval. ``estimated`` is
-    the number of parameters that were estimated from the samples.
+    The factor is the bound of a prediction interval, t * sqrt(1 + 1/n), so few samples give a wide interval.
+    ``estimated`` is the number of parameters that were estimated from the samples.
     """
     return student_t_95(max(1, samples - estimated)) * math.sqrt(1 + 1 / samples)

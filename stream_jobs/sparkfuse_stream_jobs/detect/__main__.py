@@ -26,7 +26,7 @@ LOG = logging.getLogger(__name__)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the detect job as a process. Returns the exit codes of run_job, and 2 also for an invalid rule."""
+    """Run the detect job as a process. Returns an exit code of ``run_job``; 2 may also mean an invalid rule."""
     return run_job(NAME, partial(submit, _options(arguments)))
 
 

@@ -22,8 +22,8 @@ from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey, key_of_ba
 log = logging.getLogger(__name__)
 READ_SECONDS = 60.0
 POLL_SECONDS = 1.0
-# Limit of registered records that were not read back yet. It is needed because records that a failed job never wrote
-# stay registered.
+# Limit of registered records that were not read back yet. The limit is needed because records that a failed job never
+# wrote stay registered.
 MAX_OWN_RECORDS = 100_000
 
 
@@ -170,7 +170,7 @@ def _text(key: BaselineKey) -> str:
 def read_published_baselines(settings: Settings) -> PublishedBaselines:
     """Read the topic ``baselines`` to its end. Invalid records are skipped; their stages are learned again.
 
-    Raises KafkaException when the broker does not answer; the job is restarted then.
+    Raises KafkaException if the broker does not answer; the job then restarts.
     """
     published, consumer = PublishedBaselines(), _consumer(settings)
     try:

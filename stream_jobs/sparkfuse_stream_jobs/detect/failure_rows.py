@@ -102,7 +102,7 @@ def query_end_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
 def unreported_query_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
     """Return the rows of failed queries whose last job never ended; call it at the end of the application.
 
-    This happens when the driver dies.
+    A job never ends if the driver dies.
     """
     failed = [(int(name), query) for name, query in state.queries.items() if query.failure_reason]
     for query_id, _ in sorted(failed, key=lambda each: (each[1].ended_ms or 0, each[0])):

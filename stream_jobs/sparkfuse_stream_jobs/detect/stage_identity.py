@@ -39,7 +39,7 @@ class _StagesOfRun:
 
 
 def fingerprint(stage_id: int, name: str, state: RunState) -> str:
-    """Return the stage's fingerprint; it stays the same from the first row of the run on."""
+    """Return the stage's fingerprint; the fingerprint never changes within a run."""
     return fingerprint_in_run(stage_id, name, _StagesOfRun(state))
 
 

@@ -100,7 +100,7 @@ class AcrossRuns(KeyedProcessFunction):
             self._set_timer(timer.at_ms, ctx)
 
     def _set_timer(self, at_ms: int, ctx: KeyedProcessFunction.Context) -> None:
-        # All applications of a cluster request the same few times, and each request is a call to the JVM.
+        # All applications of a cluster request timers for the same few times, and each request is a call to the JVM.
         timer = (self._scope.key, at_ms)
         if timer not in self._timers:
             self._timers.add(timer)

@@ -163,7 +163,7 @@ def started_stage(stage_id: int, state: RunState) -> StageState | None:
 
 
 def application_of(state: RunState) -> ApplicationState:
-    """Return the application of the current key, which is stored at its first row."""
+    """Return the application of the current key; the application is stored when its first row arrives."""
     application = state.application.value()
     assert application is not None
     return application
