@@ -68,6 +68,7 @@ def test_example_finding_gives_the_expected_alert():
             "description": "Task 31 of stage 7 (q2: staged ⋈ customers → lake/orders) has read nothing for 48 s "
             "and used 20 ms of CPU.",
             "where": "q2: staged ⋈ customers → lake/orders (stage 7.0), task 1055, executor 3",
+            "cost": "Estimated cost so far: 12.50 USD; the rest of the run would cost 80.25 USD.",
             "owner": "orders-oncall@example.com",
             "run": "app-20261121020000-0042/1795226400000/1",
             "app_id": "app-20261121020000-0042",
