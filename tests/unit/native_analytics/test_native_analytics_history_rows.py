@@ -70,7 +70,7 @@ JOBS = (
     ],
     ids=["own reason", "failed job", "no failed job", "reported success", "no end", "no start"],
 )
-def test_outcome_of_a_query(execution: dict[str, Any], jobs: tuple[dict[str, Any], ...], expected: Any) -> None:
+def test_outcome_of_a_query(execution: Any, jobs: Any, expected: tuple[str, str | None]) -> None:
     """A query has the outcome that Spark reported. If none was reported, it failed if one of its jobs failed."""
     assert outcome_of(execution, jobs) == expected
 

@@ -33,7 +33,7 @@ def test_offline_stage_row_has_the_shared_columns(case: Case, tmp_path: Path) ->
     (log,) = find_logs(str(tmp_path / "log")).logs
     application = read_application(log)
     (row,) = application.stage_rows.to_pylist()
-    failures = [[each[name] for name in FAILURE_COLUMNS] for each in failure_rows(application)]
+    failures = [[each.get(name) for name in FAILURE_COLUMNS] for each in failure_rows(application)]
 
     assert {name: row[name] for name in compared() if row[name] is not None} == expected_columns(case)
     assert sorted(failures) == sorted(case.get("failures", []))

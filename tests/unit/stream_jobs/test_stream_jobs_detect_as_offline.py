@@ -39,7 +39,7 @@ def read(run: Run, folder: Path) -> Application:
 def live_rows(application: Application) -> Iterator[LiveRow]:
     """Return the application's rows as the windows job writes them, with the numbers of the event log."""
     known = AppLive.DESCRIPTOR.fields_by_name
-    columns = {name: value for name, value in application.row.items() if name in known}
+    columns: dict[str, Any] = {name: value for name, value in application.row.items() if name in known}
     members: tuple[dict[str, Any], ...] = (
         {"application_started": {"name": application.name, "properties": {"spark.sparkfuse.job": application.job_key}}},
         {"application": AppLive(**columns)},
@@ -129,7 +129,8 @@ def expected_stage(application: Application, before: list[Application]) -> dict[
             if not is_whole(baseline):
                 baselines.learn_sample(baseline, memory)
     [columns] = application.stages(*StageLive.DESCRIPTOR.fields_by_name)
-    stage = StageLive(**{name: value for name, value in columns.items() if value is not None})
+    present: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
+    stage = StageLive(**present)
     row = LiveRow(
         cluster=CLUSTER, tenant=TENANT, job_key=application.job_key, app_start_ms=application.started_ms, stage=stage
     )
