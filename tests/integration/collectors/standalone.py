@@ -16,7 +16,7 @@ START_SECONDS = 120
 
 @contextlib.contextmanager
 def standalone_master(version: str, folder: Path) -> Iterator[str]:
-    """Yield the address of a master with one registered worker, whose executor files are in the folder."""
+    """Yield the address of a master with one registered worker; the files of its executors are in the folder."""
     home = next(ENVIRONMENTS[version].parents[1].glob("lib/python*/site-packages/pyspark"))
     port, master_ui, worker_ui = free_ports(3)
     address = f"spark://127.0.0.1:{port}"
