@@ -1,4 +1,4 @@
-"""Kills the shipper fifty times while logs grow: each fact is sent once, and live rows are exact (`make chaos-ship`)."""
+"""Kills the shipper fifty times while logs grow: each fact is sent once, and rows are exact (`make chaos-ship`)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Print every difference between the kernel and the oracle: ``python tests/oracle/compare.py PATH…``.
 
-Logs at and below the paths are compared. The exit code is 1 if there is a difference.
+All logs at or below the given paths are compared. The exit code is 1 if there is a difference.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def evidence_differences(kernel: Mapping[str, Any], oracle: Mapping[str, Any]) -
 
 
 def bad_line(line: Mapping[str, Any]) -> tuple[str, int, int]:
-    """Return the place of a malformed line; each reader has its own reasons."""
+    """Return only the place of a malformed line, because each reader words the reason differently."""
     return Path(line["file"]).name, line["line"], line["offset"]
 
 
