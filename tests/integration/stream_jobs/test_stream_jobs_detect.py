@@ -241,8 +241,7 @@ def test_application_is_compared_with_history_and_deadline(detect: DetectJob, on
 
 
 def test_failures_in_the_last_window_fire(detect: DetectJob, once: str):
-    """If tasks, an executor and a job fail in the application's last window, findings fire; later it becomes a
-    zombie."""
+    """Failures in the window in which the application ends have findings, and so has a process that outlives it."""
     job = f"wrong-{once}"
     at = now() - 4 * MINUTE
     run = Run("wrong-1", at - MINUTE, job)

@@ -1,4 +1,4 @@
-"""Analyses for tests of the report: an ordinary one, one with hostile texts, a huge one, and an empty one."""
+"""Creates analyses for tests of the report: an ordinary one, one with hostile texts, a huge one, and an empty one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HOSTILE = (
 
 
 def summary(values: list[float]) -> dict[str, Any]:
-    """Return the summary of a distribution as the analysis has it."""
+    """Return the summary of the values in the form that an analysis has."""
     if not values:
         return {"n": 0, "sum": None, "min": None, "median": None, "p95": None, "max": None}
     ordered = sorted(values)
