@@ -18,7 +18,7 @@ from sparkfuse_native_analytics.compare.run import Executor
 from sparkfuse_native_analytics.compare.shapley import contributions
 
 SECOND = 1000
-# A machine that others use too is slow now and then; that says nothing of what is held here.
+# No deadline: a shared machine is slow at times, and these tests do not measure time.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
