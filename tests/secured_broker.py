@@ -64,7 +64,7 @@ def _escaped(value: str) -> str:
 
 
 class Authority:
-    """Issues certificates for a test, as PEM files that hold the key and the chain."""
+    """Issues certificates for a test, as PEM files that contain the key and the chain."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)

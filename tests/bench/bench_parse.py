@@ -1,8 +1,8 @@
 """Measures how fast the kernel, ``cat`` and DuckDB read event logs: plain and compressed, large and small ones.
 
-``python -m tests.bench.bench_parse [--write]`` needs a quiet machine. It creates missing logs with
-tests/logs/make_big_log.py. With ``--write``, the section "Event logs" of docs/benchmarks.md is replaced.
-Each measurement is a separate process. The readers take turns, and the best turn of each is reported.
+``python -m tests.bench.bench_parse [--write]`` needs a quiet machine. The bench creates missing logs with
+tests/logs/make_big_log.py. With ``--write``, the section "Event logs" of docs/benchmarks.md is replaced. Each
+measurement is a separate process. The readers take turns, and the best turn of each is reported.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class Subject:
     plain_bytes: int
     command: list[str]
     inside: bool = True
-    """Whether the process measures itself; otherwise its start is included."""
+    """Whether the process measures itself; otherwise the measurement includes the start of the process."""
     allowed: tuple[int, ...] = (0,)
 
     def turn(self, figures: Figures) -> None:

@@ -58,9 +58,9 @@ ALL_THREADS_STAY = "-XX:-UseDynamicNumberOfCompilerThreads -XX:-UseDynamicNumber
 """The CPU time of a thread is not available after its end, so threads must not end."""
 KINDS = ("collector", "garbage", "others", "compiler", "tasks")
 COUNTED = ("collector", "garbage", "others")
-"""Kinds of threads whose difference between on and off is the cost of the collector outside task threads."""
+"""Kinds of threads whose CPU time with the collector on minus off is the collector's cost outside task threads."""
 LEAST_DIFFERENCE = -0.9
-"""Lower limit of a difference: it can be negative if a thread of that kind ended during a run."""
+"""Lower limit of a difference: a difference can be negative if a thread of its kind ended during a run."""
 _FIGURES = re.compile(
     r"Sparkfuse: (\d+) callbacks, p99 (\d+) ns, p99.9 (\d+) ns, longest (\d+) ns; stopped in (\d+) ms"
 )

@@ -219,7 +219,7 @@ def end_offsets(settings: Settings, topic: str) -> list[int]:
 
 
 def run_case(settings: Settings, case: str, ends: list[int], name: str) -> tuple[float, float, int]:
-    """Run a bounded job to its end, and return the JVM's CPU seconds, wall seconds and resident megabytes."""
+    """Run a job on a limited number of facts to its end; return the JVM's CPU seconds, wall seconds and resident MB."""
     before, began = jvm_seconds(), time.monotonic()
     _, tables = table_environment(name, settings, **{"restart-strategy.type": "none"})
     bounds = ";".join(f"partition:{number},offset:{end}" for number, end in enumerate(ends))

@@ -31,7 +31,7 @@ WAIT_SECONDS = 300
 
 
 class Writer:
-    """Appends some lines at a time to all logs until they are complete."""
+    """Appends a few lines at a time to all logs until the logs are complete."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
         template = Template(LOGS / "runs" / "healthy-1.zstd")

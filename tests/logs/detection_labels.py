@@ -18,7 +18,7 @@ LABELS = CORPUS / "labels.yaml"
 SUFFIX = ".zstd"
 SEVERITIES = ("info", "warning", "critical")
 MIN_SEVERITY = "warning"
-"""Findings of lower severity alert nobody, so they are no false alarms."""
+"""Findings of lower severity alert nobody, so they are not false alarms."""
 SQL = "org.apache.spark.sql.execution.ui.SparkListenerSQL"
 
 

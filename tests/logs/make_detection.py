@@ -29,7 +29,7 @@ from tests.oracle.containers import unpack  # noqa: E402
 CORPUS = Path(__file__).parent / "detection"
 MAX_RUN_SECONDS = 900
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Without it, the JVM's second compiler would use half of the time of such a small job."""
+"""Without this setting, the JVM's second compiler would use half of the time of a small job."""
 BUSY_CORES = 2
 """Number of processes that use one core each in a noisy run; a very noisy run has twice as many."""
 TABLES = {

@@ -28,7 +28,7 @@ from tests.waiting import wait_for  # noqa: E402
 
 REAL = Path(__file__).parent / "real"
 STAGE = Path("/tmp/spark-logs")
-"""Equal on every machine, because the logs contain it."""
+"""The folder is equal on every machine, because the logs contain its path."""
 JOB_SECONDS = 300
 ENOUGH_TASK_ENDS = 45
 SETTINGS = {

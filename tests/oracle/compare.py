@@ -25,9 +25,9 @@ KEYS = {
     "executors": ("executor_id",),
     "stages": ("stage_id", "stage_attempt"),
 }
-"""Tables that both have, and the columns that identify a row."""
+"""Tables that both kernel and oracle have, and the columns that identify a row."""
 TASK_TABLES = ("tasks", "task_starts")
-"""Tables that are compared row by row, because both have the order of the log."""
+"""Tables that are compared row by row, because kernel and oracle return the rows in the order of the log."""
 QUERY_TABLES = ("sql_executions", "plan_nodes", "accumulators", "executor_metrics", "streaming_progress")
 """Tables that are compared as sets of rows."""
 KERNEL_COLUMNS = {"stages": ("call_site",), "sql_executions": ("call_site",), "plan_nodes": ("detail",)}

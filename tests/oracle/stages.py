@@ -10,9 +10,9 @@ from tests.oracle.tasks import slowest_task
 from tests.oracle.values import Event, Row, distribution, first_jobs, scope_names, text
 
 Number = Callable[..., int | None]
-"""Reads the number at a path of keys, and counts values that are no number."""
+"""Reads the number at a path of keys, and counts values that are not numbers."""
 Numbers = Callable[[object, str], list[int]]
-"""Reads the numbers of a list, and counts values that are no number."""
+"""Reads the numbers of a list, and counts values that are not numbers."""
 
 SUMS = ("run_ms", "cpu_ns", "gc_ms", "deserialize_ms", "result_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
         "shuffle_read_bytes", "shuffle_read_records", "fetch_wait_ms", "shuffle_write_bytes", "shuffle_write_records",

@@ -8,7 +8,7 @@ from typing import Any
 from tests.oracle.values import Event, Row, at, flag, text
 
 Number = Callable[..., int | None]
-"""Reads the number at a path of keys, and counts values that are no number."""
+"""Reads the number at a path of keys, and counts values that are not numbers."""
 
 INFO = {
     "task_id": "Task ID",

@@ -21,7 +21,7 @@ VERSIONS = ("spark33", "spark34", "spark35", "spark40", "spark4")
 ENVIRONMENTS = {version: ROOT / "build/envs" / version / "bin/python" for version in (*VERSIONS, "connect")}
 """`make setup` creates only spark35 and spark4; `make test-matrix` creates the other versions."""
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Without the second compiler, which would use half of the CPU of such a short JVM."""
+"""JVM option that disables the second compiler, which would use half of the CPU time of a short run."""
 SETTINGS = {
     "spark.master": "local[2]",
     "spark.driver.extraJavaOptions": QUICK_START,

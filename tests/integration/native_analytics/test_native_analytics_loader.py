@@ -129,7 +129,7 @@ def test_loader_waits_for_an_unavailable_store(
 ) -> None:
     """While the store is down, the loader keeps running, and later stores each fact once.
 
-    It can also be stopped without the store.
+    The loader can be stopped even while the store is down.
     """
     store, url = make_store()
     loader = make_loader(url)

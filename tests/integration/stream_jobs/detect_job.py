@@ -131,7 +131,7 @@ class DetectJob:
         return [name for name in found if name.app_id == app_id]
 
     def wait_for_finding(self, rule: str, job_key: str, holds: Callable[[Finding], bool], what: str) -> Finding:
-        """Wait for the first record for which ``holds`` is true, and return it."""
+        """Wait for the first record for which ``holds`` returns true, and return the record."""
 
         def first() -> Finding | None:
             return next((each for each in self.findings(rule, job_key) if holds(each)), None)

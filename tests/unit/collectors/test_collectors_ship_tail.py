@@ -29,7 +29,7 @@ from sparkfuse_contracts.wire import from_json, to_json
 LOGS = Path(__file__).parents[2] / "logs"
 SHIPPER = Shipper("test", "c", "t")
 NOW = 4_000_000_000.0
-"""Long after any file was written, so that closed logs count as complete."""
+"""A time long after any file was written, so that closed logs count as complete."""
 DAY = 86_400.0
 TURN = 1 << 20
 
@@ -455,7 +455,7 @@ def test_follows_a_log_in_an_fsspec_store() -> None:
 def test_facts_of_watched_applications_are_not_sent(folder: Folder) -> None:
     """If the plugin reports an application, the shipper sends no facts of this application.
 
-    Its history is due when the log ends.
+    The history of the application is due when the log ends.
     """
     plugins: dict[str, Any] = {"spark.plugins": "a.B, io.sparkfuse.spark.SparkfusePlugin"}
     folder.write("app-1.inprogress", header(**plugins) + task(1))

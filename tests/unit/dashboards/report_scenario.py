@@ -12,7 +12,7 @@ HOSTILE = (
     "</script><script>window.hacked=1</script>\u2028<img src=x onerror=window.hacked=1>"
     "\"'{{7*7}}\u202egnp.exe\x00\ud800"
 )
-"""Ends a script, opens an image, a template's sign, a turned direction, a null and half a character."""
+"""Ends a script, and has an image, a template expression, reversed text, a null and half a surrogate pair."""
 
 
 def summary(values: list[float]) -> dict[str, Any]:

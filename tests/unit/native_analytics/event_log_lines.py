@@ -77,7 +77,7 @@ class Run:
     failed: bool = False
     failure: str = "the job failed"
     query: int | None = None
-    """The SQL execution that the job is of."""
+    """The SQL execution to which the job belongs."""
     executors: Sequence[Executor] = ()
     more: Sequence[str] = field(default=())
 

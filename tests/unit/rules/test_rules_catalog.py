@@ -137,7 +137,7 @@ def test_invalid_yaml_is_rejected(folder, text):
 
 
 def test_overrides_change_params_and_severity(folder):
-    """A team's params apply to the rule's predicate, description and signal; a text such as 2e3 is read as a number."""
+    """A team's params apply to the predicate, description and signal of a rule; "2e3" is a number."""
     overrides = {
         "slow_thing": {
             "params": {"bar": "2e3"},

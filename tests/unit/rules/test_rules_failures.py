@@ -29,7 +29,7 @@ def test_example_matches_its_own_pattern(expected: Failure, example: str) -> Non
 
 @pytest.mark.parametrize(("expected", "example"), EXAMPLES)
 def test_example_within_a_failed_job_is_classified(expected: Failure, example: str) -> None:
-    """If Spark wraps an example into the text of a failed job, the class stays the same."""
+    """If Spark wraps an example into the text of a failed job, the failure class is still the same."""
     wrapped = (
         "Job aborted due to stage failure: Task 3 in stage 7.0 failed 4 times, most recent failure: "
         f"Lost task 3.3 in stage 7.0 (TID 1055) (worker-3 executor 3): {example}\n\nDriver stacktrace:"

@@ -26,7 +26,7 @@ from sparkfuse_rules.knowledge.plan_operators import condition, has_condition
 def test_literals_are_removed_from_conditions(text: str, expected: str):
     """The literals of a condition are removed; its columns, comparisons and join types are kept.
 
-    So the condition has the same text in all runs.
+    So a condition has the same text in all runs.
     """
     assert condition(text) == expected
 
