@@ -35,7 +35,7 @@ import scala.Option;
  * result is right, the context stays alive, and the lost facts are counted.
  */
 class ErrorGuaranteesTest {
-  /** Stands in for ThreadDeath, a class that newer JVMs no longer have. */
+  /** Used instead of ThreadDeath, a class that newer JVMs no longer have. */
   static final class EndOfThreadError extends Error {}
 
   static Stream<Supplier<Throwable>> throwables() {
