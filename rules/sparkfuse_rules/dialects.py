@@ -43,7 +43,7 @@ def write(tree: exp.Expr, dialect: Dialect, numbers: Collection[str], column_pre
     for an unknown dialect.
     """
     if dialect not in _WRITERS:
-        raise ValueError(f"unknown dialect {dialect!r}; known are: {', '.join(DIALECTS)}")
+        raise ValueError(f"unknown dialect {dialect!r}; known dialects: {', '.join(DIALECTS)}")
 
     def rewritten(node: exp.Expr) -> exp.Expr:
         """Rewrite from the leaves up, and each node only once, even if a rewrite creates nodes of the same type."""

@@ -26,7 +26,12 @@ Name = Annotated[str, typer.Argument(help="Job key, as shown by `sparkfuse runs`
 Bytes = Annotated[int | None, typer.Option("--bytes", min=1, help="Bytes that the next run reads (input and shuffle).")]
 Records = Annotated[int | None, typer.Option("--records", min=1, help="Input and shuffle records of the next run.")]
 Rows = Annotated[
-    int | None, typer.Option("--rows", min=1, help="Output rows of SQL operators in the next run, for stages that read neither bytes nor records.")
+    int | None,
+    typer.Option(
+        "--rows",
+        min=1,
+        help="Output rows of SQL operators in the next run, for stages that read neither bytes nor records.",
+    ),
 ]
 
 

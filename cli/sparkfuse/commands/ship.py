@@ -50,7 +50,9 @@ Abandoned = Annotated[
     ),
 ]
 Workers = Annotated[int, typer.Option("--workers", min=1, max=64, help="Number of logs that are read in parallel.")]
-Again = Annotated[bool, typer.Option("--again", help="Also send logs that an earlier backfill with this name has sent.")]
+Again = Annotated[
+    bool, typer.Option("--again", help="Also send logs that an earlier backfill with this name has sent.")
+]
 DEFAULT_HOME = Path(".sparkfuse")
 
 
