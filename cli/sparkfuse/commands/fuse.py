@@ -218,6 +218,17 @@ def policies(home: Home = DEFAULT_HOME) -> None:
     typer.echo(policy_lines(_settings(home)), nl=False)
 
 
+@commands.command()
+def actuator(
+    backend: Annotated[str, typer.Option("--backend", help="kubernetes, yarn, databricks or standalone.")],
+    config: Annotated[Path, typer.Option("--config", help="The configuration file of the actuator.")],
+) -> None:
+    """Run the external actuator, which ends hung and zombie applications by their cluster manager, until SIGTERM."""
+    from sparkfuse_native_analytics.fuse_actuator.__main__ import main
+
+    raise typer.Exit(main(["--backend", backend, "--config", str(config)]))
+
+
 def _policies(settings: Settings) -> ControllerPolicy:
     from sparkfuse_native_analytics.fuse_controller.controller_policy import read_policies
     from sparkfuse_rules.errors import RuleError
