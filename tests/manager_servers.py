@@ -102,7 +102,7 @@ class KubernetesServer:
 
     def add(self, app_id: str, uid: str, started: str, namespace: str = "jobs", **changes: Any) -> dict[str, Any]:
         """Add a running driver's pod and return it."""
-        pod = {
+        pod: dict[str, Any] = {
             "metadata": {"name": f"driver-{uid}", "namespace": namespace, "uid": uid,
                          "labels": {"spark-role": "driver", "spark-app-selector": app_id}},
             "status": {"phase": "Running", "containerStatuses": [

@@ -13,6 +13,8 @@ from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 
 ANSWER_SECONDS = 10.0
+# `consume` waits this long for more records, also if all partitions are at their ends.
+READ_SECONDS = 0.1
 _CLIENT = "sparkfuse-fuse-operator"
 
 
@@ -103,7 +105,7 @@ def _to_the_end(
     while left:
         if time.monotonic() > until:
             raise TopicError(f"Kafka at {settings.kafka_bootstrap} does not answer")
-        for message in consumer.consume(1000, 1.0):
+        for message in consumer.consume(1000, READ_SECONDS):
             error = message.error()
             if error is None:
                 if until_ms is not None and message.timestamp()[1] > until_ms:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from sparkfuse_contracts.generated.approval_pb2 import Approval
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
@@ -163,13 +164,13 @@ class Scene:
         """Hold everything."""
         self.control(hold(until_ms=NOW_MS + 10**9))
 
-    def row(self, now_ms: int = NOW_MS, completeness: float = 1.0, start_ms: int = START_MS, **columns) -> LiveRow:
+    def row(self, now_ms: int = NOW_MS, completeness: float = 1.0, start_ms: int = START_MS, **columns: Any) -> LiveRow:
         """Return the latest row of the zombie; ``columns`` overrides columns."""
         application = AppLive(**{"status": "succeeded", "executors": 8, "outlived_ms": 3_000_000, **columns})
         return LiveRow(view="app_live", cluster="prod", app_id=APP_ID, app_attempt=1, app_start_ms=start_ms,
                        window_end_ms=now_ms, row_seq=9, completeness=completeness, application=application)  # fmt: skip
 
-    def signal(self, generation: int = 7, *, line: str | None = None, **changes) -> Signal:
+    def signal(self, generation: int = 7, *, line: str | None = None, **changes: Any) -> Signal:
         """Return a valid signal."""
         return Signal(**{
             "signal_id": f"s-{generation}", "cluster": "prod", "app_id": APP_ID, "app_attempt": 1,
@@ -178,7 +179,7 @@ class Scene:
             "issued_ms": self.edge.now_ms, "expires_ms": self.edge.now_ms + 120_000, **changes,
         })  # fmt: skip
 
-    def approve(self, signal: Signal, approval_id: str = "a-1", **changes) -> Signal:
+    def approve(self, signal: Signal, approval_id: str = "a-1", **changes: Any) -> Signal:
         """Attach the approval of a person to a signal."""
         approval = Approval(**{"approval_id": approval_id, "digest": target_digest(signal), "approver": "dana",
                                "issued_ms": NOW_MS, "expires_ms": NOW_MS + 900_000, **changes})  # fmt: skip

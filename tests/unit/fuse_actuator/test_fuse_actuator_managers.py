@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +41,12 @@ IDS = {
     "databricks": "app-20261125020000-0000",
     "standalone": "app-20261125020000-0007",
 }
+SERVERS: dict[str, Any] = {
+    "kubernetes": KubernetesServer,
+    "yarn": YarnServer,
+    "databricks": DatabricksServer,
+    "standalone": StandaloneServer,
+}
 
 
 def application(backend, **changes):
@@ -54,8 +61,7 @@ class Stage:
 
     def __init__(self, backend: str, folder: Path) -> None:
         self.backend, self.app = backend, application(backend)
-        self.interface = {"kubernetes": KubernetesServer, "yarn": YarnServer, "databricks": DatabricksServer,
-                          "standalone": StandaloneServer}[backend]()  # fmt: skip
+        self.interface: Any = SERVERS[backend]()
         self.server = ManagerServer(self.interface)
         self.token = folder / "token"
         self.token.write_text(f"{TOKEN}\n")
@@ -344,27 +350,27 @@ def test_standalone_reads_only_the_active_master(tmp_path, status, state, expect
 
 def test_certificate_that_cannot_be_verified_is_unknown(tmp_path):
     """TLS is always verified: a manager with a certificate of an unknown authority gets no token."""
-    server, key = _tls_server(tmp_path)
+    server, certificate, tokens = _tls_server(tmp_path)
     try:
         (tmp_path / "token").write_text(TOKEN)
         http = ManagerHttp(Address(f"https://127.0.0.1:{server.server_address[1]}", tmp_path / "token"))
         unverified = look(Standalone(http), application("standalone"))
-        trusted = ManagerHttp(Address(f"https://127.0.0.1:{server.server_address[1]}", tmp_path / "token", key))
+        trusted = ManagerHttp(Address(f"https://127.0.0.1:{server.server_address[1]}", tmp_path / "token", certificate))
 
         assert isinstance(unverified, Unknown)
         assert "certificate" in unverified.reason
-        assert server.tokens == []
+        assert tokens == []
         assert look(Standalone(trusted), application("standalone")) == Unknown(
             f"the master does not know {IDS['standalone']}"
         )
-        assert server.tokens == [f"Bearer {TOKEN}"]
+        assert tokens == [f"Bearer {TOKEN}"]
     finally:
         server.shutdown()
         server.server_close()
 
 
 def _tls_server(folder):
-    """Start an HTTPS server with a certificate of its own; return it and the file of the certificate."""
+    """Start an HTTPS server; return it, the file of its certificate, and the list of tokens that it receives."""
     import datetime as dt
     import ipaddress
     import ssl
@@ -391,9 +397,11 @@ def _tls_server(folder):
         )
     )
 
+    tokens: list[str | None] = []
+
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            self.server.tokens.append(self.headers.get("Authorization"))
+            tokens.append(self.headers.get("Authorization"))
             content = b'{"status": "ALIVE", "activeapps": [], "completedapps": []}'
             self.send_response(200)
             self.send_header("Content-Length", str(len(content)))
@@ -408,9 +416,8 @@ def _tls_server(folder):
             pass  # a client that does not trust the certificate ends the connection
 
     server = Server(("127.0.0.1", 0), Handler)
-    server.tokens = []
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
     server.socket = context.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server, folder / "certificate.pem"
+    return server, folder / "certificate.pem", tokens
