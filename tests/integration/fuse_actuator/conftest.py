@@ -113,7 +113,7 @@ class ActuatorProcess:
         return self._process.wait(60)
 
     def kill(self) -> None:
-        """Send SIGKILL; the log of the next process begins anew."""
+        """Send SIGKILL; the next process writes a new log."""
         self._process.kill()
         self._process.wait(60)
         self._log.unlink()
