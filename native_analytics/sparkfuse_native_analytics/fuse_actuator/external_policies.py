@@ -42,7 +42,11 @@ def holds(condition: Condition, value: float) -> bool:
 
 
 def read_external_policies(path: Path) -> Mapping[str, ExternalPolicy]:
-    """Return the policies of a file with an external stop, by hash. Raises RuleError for a line that is no policy."""
+    """Return the policies of a file with an external stop and conditions, by hash.
+
+    Without conditions nothing could be verified, so such a policy is not accepted. Raises RuleError for a line that is
+    no policy.
+    """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -51,7 +55,7 @@ def read_external_policies(path: Path) -> Mapping[str, ExternalPolicy]:
     for number, line in enumerate(lines, 1):
         try:
             content = json.loads(line)
-            if EXTERNAL_STOP in content["actions"]:
+            if EXTERNAL_STOP in content["actions"] and content["conditions"]:
                 found[policy_hash(line)] = _policy(content)
         except (ValueError, KeyError, TypeError) as error:
             raise RuleError(f"{path}: line {number} is no policy: {error!r}") from error
@@ -63,8 +67,6 @@ def _policy(content: Mapping[str, Any]) -> ExternalPolicy:
         Condition(str(each["column"]), str(each["operator"]), float(each["threshold"]))
         for each in content["conditions"]
     )
-    if not conditions:
-        raise ValueError("an external stop requires conditions")
     if unknown := [each.operator for each in conditions if each.operator not in _COMPARISONS]:
         raise ValueError(f"there is no operator {unknown[0]}")
     return ExternalPolicy(

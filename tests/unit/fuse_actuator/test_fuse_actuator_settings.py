@@ -82,9 +82,8 @@ def test_backend_without_its_section_does_not_start(tmp_path, capsys):
         ("}", ""),
         ('"actions": ["external_stop"], ', ""),
         ('"operator": ">="', '"operator": "like"'),
-        ('[{"column": "outlived_ms", "operator": ">=", "threshold": 1800000.0}]', "[]"),
     ],
-    ids=["no JSON", "no actions", "unknown operator", "no conditions"],
+    ids=["no JSON", "no actions", "unknown operator"],
 )
 def test_line_that_is_no_policy_prevents_the_start(tmp_path, change):
     """A policy that cannot be evaluated is an error at the start, not a policy without conditions."""
@@ -96,8 +95,16 @@ def test_line_that_is_no_policy_prevents_the_start(tmp_path, change):
 
 
 def test_only_policies_with_an_external_stop_are_accepted(tmp_path):
-    """A policy for hooks is no policy of the actuator; the others are found by their hash."""
-    path = tmp_path / "policies.jsonl"
-    path.write_text(f"{policy_line()}\n{policy_line().replace('external_stop', 'cancel_stage')}\n")
+    """A policy for hooks, or without conditions, is no policy of the actuator; the others are found by their hash."""
+    path, conditions = (
+        tmp_path / "policies.jsonl",
+        '[{"column": "outlived_ms", "operator": ">=", "threshold": 1800000.0}]',
+    )
+    lines = [
+        policy_line(),
+        policy_line().replace("external_stop", "cancel_stage"),
+        policy_line().replace(conditions, "[]"),
+    ]
+    path.write_text("\n".join(lines))
 
     assert set(read_external_policies(path)) == {policy_hash(policy_line())}
