@@ -29,6 +29,7 @@ JAVA_POMS := $(PLUGIN)/pom.xml $(FUNCTIONS)/pom.xml
 ENVIRONMENTS := codegen spark35 spark4
 # Installed on demand: CI uses only the two of ENVIRONMENTS.
 MATRIX := spark33 spark34 spark35 spark40 spark4
+AIRFLOW := airflow2 airflow3
 
 java_sources = $1/pom.xml $(shell find $1/src -type f 2>/dev/null) $(STAMPS)/contracts-java
 
@@ -93,8 +94,12 @@ test-plugin-long: | setup ## run the long tests of the plugin: a million tasks w
 	$(MVN) -f $(PLUGIN)/pom.xml test -Dtest.groups=long -Dtest.excluded=
 
 .PHONY: test-long
-test-long: test-plugin-long $(STAMPS)/env-connect ## run the tests that CI skips: other Spark versions, installations, broker states, outages (30 minutes)
+test-long: test-plugin-long $(STAMPS)/env-connect $(AIRFLOW:%=$(STAMPS)/env-%) ## run the tests that CI skips: other Spark versions, installations, broker states, outages (30 minutes)
 	$(BIN)/python -m pytest -m long $(PYTEST_ARGS)
+
+.PHONY: test-airflow
+test-airflow: $(AIRFLOW:%=$(STAMPS)/env-%) | setup ## run tasks of Airflow 2 and 3 that fail on Spark (five minutes, half a GB each)
+	$(BIN)/python -m pytest -m long tests/integration/airflow $(PYTEST_ARGS)
 
 .PHONY: test-kernel
 test-kernel: | setup ## run the kernel's Rust tests

@@ -1,4 +1,4 @@
-"""Fixtures that tests of several components share: the repository's root, one broker per run, markers by folder."""
+"""Shared fixtures: the repository's root, one broker per run, and free ports; tests get markers by their folder."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def free_port() -> Callable[[], int]:
 
 @pytest.fixture(scope="session")
 def kafka_bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start one real broker for the whole run and yield its address; use only topics with your own `topic_prefix`."""
+    """Start one real broker for the whole test run and yield its address; use only topics with your `topic_prefix`."""
     from sparkfuse.stack.broker import Broker
     from sparkfuse.stack.layout import Layout, Ports
     from sparkfuse.stack.process import Process

@@ -1,4 +1,4 @@
-"""Kafka producers, topics and settings for tests."""
+"""Helpers for tests: a Kafka producer, and settings of a process."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from sparkfuse_contracts.settings import Settings
 
 
 def settings_of(bootstrap: str, prefix: str) -> Settings:
-    """Return the settings of a process that uses these topics."""
+    """Return the settings of a process that uses the topics of a prefix."""
     return Settings.from_environment({"SPARKFUSE_KAFKA_BOOTSTRAP": bootstrap, "SPARKFUSE_TOPIC_PREFIX": prefix})
 
 
 def in_order(bootstrap: str, **settings: object) -> Producer:
-    """Return a producer that keeps the order of records in a partition, also when it retries a batch.
+    """Return a producer that keeps the order of records in a partition even when it retries a batch.
 
     A new topic may reject the first batch while the next one is already sent.
     """

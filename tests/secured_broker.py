@@ -1,4 +1,4 @@
-"""The embedded Apache Kafka with logins, TLS and the authorizer: each client must prove who it is."""
+"""Runs the embedded Apache Kafka with logins, TLS and the authorizer: each client must prove who it is."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _escaped(value: str) -> str:
 
 
 class Authority:
-    """Issues certificates for a test, as PEM files that hold the key and the chain."""
+    """Issues certificates for a test, as PEM files that contain the key and the chain."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ class Authority:
 
 @dataclass(frozen=True)
 class SecuredKafka:
-    """A running broker with two listeners, and the files with which clients log in to it."""
+    """A running broker with two listeners, and the files with which clients log in to the broker."""
 
     folder: Path
     bootstrap: str
@@ -115,7 +115,7 @@ class SecuredKafka:
     authority: Authority
 
     def file(self, user: str, password: str) -> Path:
-        """Return a file with Java's names for a login with a password."""
+        """Return a file for a login with a password, with Java's names of properties."""
         path = self.folder / f"{user}.properties"
         path.write_text(
             f"bootstrap.servers={self.bootstrap}\n"
@@ -126,7 +126,7 @@ class SecuredKafka:
         return path
 
     def tls_file(self, name: str) -> Path:
-        """Return a file with Java's names for a login with a client certificate."""
+        """Return a file for a login with a client certificate, with Java's names of properties."""
         path = self.folder / f"{name}.tls.properties"
         path.write_text(
             f"bootstrap.servers={self.tls_bootstrap}\n"
@@ -139,12 +139,12 @@ class SecuredKafka:
         return path
 
     def settings(self, file: Path, prefix: str) -> Settings:
-        """Return the settings of a process that uses this file."""
+        """Return the settings of a process that uses the given security file."""
         return Settings.from_environment(self.environment(file, prefix))
 
     @staticmethod
     def environment(file: Path, prefix: str) -> dict[str, str]:
-        """Return the environment of a process that uses this file."""
+        """Return the environment of a process that uses the given security file."""
         return {"SPARKFUSE_KAFKA_CONFIG": str(file), "SPARKFUSE_TOPIC_PREFIX": prefix}
 
     @property
@@ -195,7 +195,7 @@ class _SecuredBroker(Broker):
 
 @contextlib.contextmanager
 def secured_kafka(folder: Path, libraries: Path) -> Iterator[SecuredKafka]:
-    """Run a broker on free ports; it is stopped at the end."""
+    """Run a broker on free ports until the block ends."""
     layout = Layout.from_environment(folder, Ports.free(), environment={})
     tls_bootstrap = f"{LOOPBACK}:{free_ports(1)[0]}"
     kafka = SecuredKafka(folder, layout.kafka_bootstrap, tls_bootstrap, Authority(folder / "certificates"))

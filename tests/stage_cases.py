@@ -1,4 +1,4 @@
-"""The cases of contracts/shared/stage_live_cases.json as event logs, for the tests of the live and offline rows."""
+"""Converts the cases of contracts/shared/stage_live_cases.json to event logs, for tests of live and offline rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sparkfuse_contracts.columns import view_specs
 Case = Mapping[str, Any]
 CASES: list[Case] = json.loads(asset("sparkfuse_contracts", "shared", "stage_live_cases.json").read_text())["cases"]
 START_MS = 1_795_226_400_000
-# The names of the metrics of a task in an event log, by their name in a case.
+# The names of a task's metrics in an event log, by their names in a case.
 _METRICS: Mapping[str, tuple[str, ...]] = {
     "run_ms": ("Executor Run Time",),
     "cpu_ns": ("Executor CPU Time",),
@@ -29,7 +29,7 @@ _METRICS: Mapping[str, tuple[str, ...]] = {
     "output_bytes": ("Output Metrics", "Bytes Written"),
     "output_records": ("Output Metrics", "Records Written"),
 }
-# Columns with times, which are relative to the start in a case.
+# Columns with times; in a case, these times are relative to the start.
 _TIMES = ("submitted_ms", "completed_ms")
 
 
@@ -44,7 +44,7 @@ def expected_columns(case: Case) -> dict[str, Any]:
 
 
 def event_log(case: Case) -> Iterator[str]:
-    """Return the events of an application with one stage, one JSON text each."""
+    """Return the events of an application with one stage, each as a JSON string."""
     for event in _events(case):
         yield json.dumps(event)
 
@@ -123,7 +123,7 @@ def _metrics(values: Mapping[str, int]) -> dict[str, Any]:
     return metrics
 
 
-# Of a row of failure_live, the columns that a case lists for each failure class.
+# The columns of failure_live that a case lists for each failure class.
 FAILURE_COLUMNS = ("failure_class", "failed_tasks", "task_index", "failure_reason", "executor_id", "host")
 
 

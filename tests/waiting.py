@@ -14,7 +14,7 @@ POLL_SECONDS = 0.05
 
 
 def wait_for(condition: Callable[[], Answer], seconds: float, what: str) -> Answer:
-    """Call the condition until its answer is true, and return that answer.
+    """Call the condition until its result is true, and return this result.
 
     Args:
         condition: called repeatedly; an exception fails the test.

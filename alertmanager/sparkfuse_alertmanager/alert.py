@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode
 from sparkfuse_alertmanager.text import address
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 from sparkfuse_rules.alert_labels import alert_labels, alert_name, latest_run
+from sparkfuse_rules.knowledge.money import cost_sentence
 from sparkfuse_rules.plain_text import plain
 
 # The time after which a firing alert expires: four times the interval at which a finding is repeated. So three
@@ -31,6 +32,7 @@ ANNOTATION_LIMITS: Mapping[str, int] = {
     "summary": 200,
     "description": 1000,
     "where": 200,
+    "cost": 200,
     "owner": 200,
     "run": 200,
     "app_id": 300,
@@ -164,6 +166,7 @@ def _annotations(finding: Finding, link: str) -> dict[str, str]:
         "summary": finding.summary or alert_name(finding.rule),
         "description": finding.description,
         "where": _where(run),
+        "cost": _cost(run, finding.currency),
         "owner": finding.owner,
         "run": run.run_key,
         "app_id": _applications(finding),
@@ -177,6 +180,12 @@ def _annotations(finding: Finding, link: str) -> dict[str, str]:
         remaining -= len(annotations[name])
     annotations |= {"runbook_url": address(finding.runbook_url), "dashboard_url": link}
     return {name: text for name, text in annotations.items() if text}
+
+
+def _cost(run: FindingRun, currency: str) -> str:
+    """Return the costs of the run as a sentence; empty if they are unknown."""
+    avoidable = run.cost_avoidable if run.HasField("cost_avoidable") else None
+    return cost_sentence(run.cost if run.HasField("cost") else None, avoidable, currency)
 
 
 def _where(run: FindingRun) -> str:

@@ -167,25 +167,21 @@ def _parser() -> argparse.ArgumentParser:
     defaults = Destinations.from_environment(os.environ)
     parser = argparse.ArgumentParser(prog="sparkfuse_alertmanager.render", description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="folder for alertmanager.yml, prometheus.yml and targets")
+    parser.add_argument("--webhook-url", default=defaults.webhook_url, help="webhook (default: SPARKFUSE_WEBHOOK_URL)")
     parser.add_argument(
-        "--webhook-url", default=defaults.webhook_url, help="webhook address (default: SPARKFUSE_WEBHOOK_URL)"
-    )
-    parser.add_argument(
-        "--heartbeat-url",
-        default=defaults.heartbeat_url,
-        help="address of the dead man's switch (default: SPARKFUSE_HEARTBEAT_URL)",
+        "--heartbeat-url", default=defaults.heartbeat_url, help="dead man's switch (default: SPARKFUSE_HEARTBEAT_URL)"
     )
     parser.add_argument(
         "--slack-url-file",
         type=Path,
         default=defaults.slack_url_file,
-        help="file with the address of Slack's webhook (default: SPARKFUSE_SLACK_URL_FILE)",
+        help="file with Slack's webhook address (default: SPARKFUSE_SLACK_URL_FILE)",
     )
     parser.add_argument(
         "--pager-key-file",
         type=Path,
         default=defaults.pager_key_file,
-        help="file with the pager key (default: SPARKFUSE_PAGER_KEY_FILE)",
+        help="file with the pager's routing key (default: SPARKFUSE_PAGER_KEY_FILE)",
     )
     parser.add_argument("--process", action="append", default=[], metavar="NAME=HOST:PORT", help="may be repeated")
     parser.add_argument("--alertmanager", action="append", default=[], metavar="HOST:PORT", help="may be repeated")

@@ -92,6 +92,20 @@ FUSE_BIG_PICTURE = Metric(
 FUSE_UNVERIFIED_CONTROLS = Metric(
     "sparkfuse_fuse_unverified_controls", "gauge", "Records of the topic controls that cannot be verified."
 )
+ACTUATOR_READY = Metric(
+    "sparkfuse_fuse_actuator_ready",
+    "gauge",
+    "Whether the external actuator reads signals and its cluster manager answers (1).",
+)
+ACTUATOR_OUTCOMES = Metric(
+    "sparkfuse_fuse_actuator_outcomes_total",
+    "counter",
+    "Receipts of the external actuator by outcome.",
+    ("rule", "outcome", "gate", "probe"),
+)
+ACTUATOR_UNVERIFIED = Metric(
+    "sparkfuse_fuse_actuator_unverified_total", "counter", "Signals that the external actuator could not verify."
+)
 
 FACTS_SHIPPED = Metric("sparkfuse_ship_facts_total", "counter", "Facts that were sent and committed.")
 HISTORY_SHIPPED = Metric("sparkfuse_ship_history_rows_total", "counter", "Rows of history that were sent.")

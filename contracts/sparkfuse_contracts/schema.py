@@ -145,7 +145,7 @@ def _map_type(place: str, entry: DescriptorProto, documents: bool) -> str:
     key, value = entry.field
     known = _MAPS.get(value.type) if value.type_name in ("", _ANY_VALUE) else None
     if key.type != FieldDescriptorProto.TYPE_STRING or known is None or (known != "map" and not documents):
-        raise SchemaError(f"{place} is a map, but not of text to text; the store supports no other map")
+        raise SchemaError(f"{place} is a map, but not from string to string; the store supports no other map")
     return known
 
 
@@ -155,9 +155,9 @@ def _read_comment(place: str, comment: str) -> tuple[str, str, tuple[str, ...]]:
         raise SchemaError(f"{place} has no description with a unit; end its comment with [unit] or [unit, tags]")
     unit, *tags = [label.strip() for label in found["labels"].split(",")]
     if unit not in UNITS:
-        raise SchemaError(f"{place} has the unknown unit {unit!r}; known are: {', '.join(UNITS)}")
+        raise SchemaError(f"{place} has the unknown unit {unit!r}; known units: {', '.join(UNITS)}")
     if unknown := [tag for tag in tags if tag not in TAGS]:
-        raise SchemaError(f"{place} has the unknown tag {unknown[0]!r}; known are: {', '.join(TAGS)}")
+        raise SchemaError(f"{place} has the unknown tag {unknown[0]!r}; known tags: {', '.join(TAGS)}")
     return found["description"], unit, tuple(tags)
 
 

@@ -83,7 +83,7 @@ def _plan(field: FieldDescriptor) -> tuple[str, Callable[[Any], Any]]:
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
         entry = field.message_type.fields_by_name
         if any(entry[part].type != FieldDescriptor.TYPE_STRING for part in ("key", "value")):
-            raise TypeError(f"{field.full_name}: only maps of text to text are supported")
+            raise TypeError(f"{field.full_name}: only maps from string to string are supported")
         return field.name, dict
     single: Callable[[Any], Any] | None = _SINGLE.get(field.cpp_type)
     if field.type == FieldDescriptor.TYPE_BYTES:

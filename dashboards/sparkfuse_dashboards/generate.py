@@ -51,7 +51,7 @@ def write(made: Mapping[str, str], root: Path = ROOT) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the files, or compare them with ``--check``; return 0, or 1 if a file differs."""
     parser = argparse.ArgumentParser(prog="python -m sparkfuse_dashboards.generate", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 when something would change")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file would change")
     if not parser.parse_args(arguments).check:
         write(generated())
         return 0

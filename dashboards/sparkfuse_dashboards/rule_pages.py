@@ -37,7 +37,7 @@ def _fuse(rule: Rule) -> str:
 def _page(rule: Rule) -> Iterator[str]:
     yield from (HEAD, "", f"# {rule.id}", "", f"{rule.summary}.", "")
     fires, keeps = _duration(rule.for_ms), _duration(rule.keep_firing_ms)
-    yield f"View: `{rule.view}`. It fires {_after(fires)} and resolves {keeps} after the condition ends."
+    yield f"View: `{rule.view}`. The rule fires {_after(fires)} and resolves {keeps} after the condition ends."
     yield _where_decidable(rule)
     yield from (f"Fuse: {_fuse(rule)}.", "")
     yield from ("## Condition", "", "```sql", rule.when.strip(), "```", "")
@@ -65,14 +65,14 @@ def _where_decidable(rule: Rule) -> str:
     """Return a sentence on where the rule can be evaluated: while a job runs, from an event log, or both."""
     live, offline = decidable(rule, "live"), decidable(rule, "offline")
     if live and offline:
-        return "It can be evaluated while a job runs and from an event log."
-    return f"It can only be evaluated {'while a job runs' if live else 'from an event log'}."
+        return "The rule can be evaluated while a job runs and from an event log."
+    return f"The rule can only be evaluated {'while a job runs' if live else 'from an event log'}."
 
 
 def _params(rule: Rule) -> Iterator[str]:
     if not rule.params:
         return
-    yield from ("## Thresholds", "", "Change them for your jobs in `sparkfuse.yaml`, not here.", "",
+    yield from ("## Thresholds", "", "Change thresholds for your jobs in `sparkfuse.yaml`, not here.", "",
                 "| name | value | unit | why |", "| --- | --- | --- | --- |")  # fmt: skip
     for name, param in rule.params.items():
         yield f"| `{name}` | {param.default} | {param.unit} | {_one_line(param.why)} |"
@@ -89,7 +89,7 @@ def _columns(rule: Rule) -> Iterator[str]:
 
 
 def _cases(rule: Rule) -> Iterator[str]:
-    yield from ("## Cases", "", "Tested on Flink, DataFusion and ClickHouse.", "",
+    yield from ("## Cases", "", "Each case is tested on Flink, DataFusion and ClickHouse.", "",
                 "| case | given | expected |", "| --- | --- | --- |")  # fmt: skip
     for case in rule.cases:
         given = ", ".join(f"{name}={value}" for name, value in case.given.items()) or "nothing"

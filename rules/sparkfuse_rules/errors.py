@@ -14,5 +14,5 @@ def unknown_name(place: str, kind: str, name: object, known: Iterable[str]) -> R
     """Return the error for an unknown name: it suggests the nearest known name, or lists all of them."""
     names = sorted(known)
     near = get_close_matches(str(name), names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"known names: {', '.join(names) or 'none'}"
+    hint = f"did you mean {near[0]!r}?" if near else f"valid names: {', '.join(names) or 'none'}"
     return RuleError(f"{place}: unknown {kind} {str(name)!r}; {hint}")

@@ -12,7 +12,7 @@ from sparkfuse_rules.errors import RuleError, unknown_name
 from sparkfuse_rules.rule import MODES, SEVERITIES
 
 # All sections of sparkfuse.yaml; each component reads its own.
-SECTIONS = ("rules", "jobs", "fuse", "holds", "owners")
+SECTIONS = ("rules", "jobs", "fuse", "holds", "owners", "prices")
 _KEYS = ("enabled", "params", "severity", "fuse")
 
 

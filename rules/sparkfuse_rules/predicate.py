@@ -95,7 +95,7 @@ class _Checker:
         if rule is None:
             name = node.name if isinstance(node, exp.Anonymous) else type(node).__name__.upper()
             raise self._refused(
-                f"{name} is not in the common subset of the engines, in {node.sql()}; allowed are: {', '.join(KNOWN)}"
+                f"{name} is not in the common subset of the engines, in {node.sql()}; allowed: {', '.join(KNOWN)}"
             )
         return rule(node)
 
@@ -126,7 +126,9 @@ class _Checker:
 
     def _is_null(self, node: exp.Expr) -> str:
         if not isinstance(node.expression, exp.Null):
-            raise self._refused(f"{node.sql()}: use IS NULL or IS NOT NULL, because IS differs between engines")
+            raise self._refused(
+                f"{node.sql()}: use IS NULL or IS NOT NULL, because the engines evaluate other IS differently"
+            )
         self._kind(node.this)
         return FLAG
 
@@ -150,7 +152,7 @@ class _Checker:
 
     def _log10(self, node: exp.Expr) -> str:
         if node.expression is None or node.this.name != "10":
-            raise self._refused(f"{node.sql()}: use LN or LOG10, because LOG differs between engines")
+            raise self._refused(f"{node.sql()}: use LN or LOG10, because LOG does not mean the same in every engine")
         return self.expects(NUMBER, node.expression)
 
     def _length(self, node: exp.Expr) -> str:
@@ -159,7 +161,9 @@ class _Checker:
 
     def _cast(self, node: exp.Expr) -> str:
         if node.args["to"].this != exp.DataType.Type.BIGINT:
-            raise self._refused(f"{node.sql()}: use CAST to BIGINT, because other casts differ between engines")
+            raise self._refused(
+                f"{node.sql()}: use CAST to BIGINT, because the engines convert to other types differently"
+            )
         return self.expects(NUMBER, node.this)
 
     def _same(self, first: exp.Expr, *others: exp.Expr) -> str:

@@ -30,7 +30,7 @@ from tests.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
 APPLICATIONS = 100
-# Stages that run at once in an application; their rows of one window are adjacent.
+# Number of stages that run at once in an application; their rows of one window are adjacent.
 ADJACENT_ROWS = 20
 ANSWER_SECONDS = 600
 
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def measure_latency(job: DetectJob, count: int) -> None:
-    """Measure one finding after the other, each of its own job."""
+    """Measure one finding after the other; each finding belongs to a different job."""
     delays = []
     for number in range(count):
         name = f"latency-{number}"
@@ -74,9 +74,9 @@ def measure_latency(job: DetectJob, count: int) -> None:
 
 
 def measure_rows(job: DetectJob, counts: list[int], what: str, adjacent: int) -> None:
-    """Measure rows of stages or tasks of many applications by the difference of a long and a short run.
+    """Measure the rate for rows of stages or tasks of many applications, as the difference of a long and a short run.
 
-    ``adjacent`` rows of one application and window follow each other.
+    ``adjacent`` is the number of rows of one application and window that follow each other.
     """
     spent = []
     read = f'sparkfuse_live_rows_total{{view="{what}_live"}}'

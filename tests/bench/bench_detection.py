@@ -27,7 +27,7 @@ OFFLINE, LIVE = "## Detection offline", "## Detection live"
 
 
 def judge_offline(wanted: Sequence[Label]) -> list[Verdict]:
-    """Return the verdicts on labelled logs; one command evaluates all logs that share a history."""
+    """Return the verdict on each labelled log; one command evaluates all logs that share a history."""
     found: dict[str, Verdict] = {}
     for pattern in dict.fromkeys(label.history for label in wanted):
         group = [label for label in wanted if label.history == pattern]
@@ -50,7 +50,7 @@ def analyzed(logs: Sequence[Path], earlier: Sequence[Path]) -> list[dict[str, An
 
 @dataclass(frozen=True)
 class Score:
-    """The results of some runs."""
+    """The verdicts on some runs, and the figures computed from them."""
 
     verdicts: Sequence[Verdict]
 
@@ -66,12 +66,12 @@ class Score:
 
     @property
     def false_alarms_per_100(self) -> float:
-        """Return the number of warnings and critical findings that no label allows, per hundred runs."""
+        """Return how many warnings and critical findings per hundred runs no label allows."""
         return 100 * sum(len(one.false_alarms) for one in self.verdicts) / len(self.verdicts)
 
     @property
     def healthy_with_alarm(self) -> list[str]:
-        """Return the healthy runs with a false alarm."""
+        """Return the number of healthy runs with a false alarm."""
         return [one.label.run for one in self.verdicts if one.label.healthy and one.false_alarms]
 
     @property

@@ -1,8 +1,9 @@
 """Measures CPU, memory and delay of one windows job and one detect job with hundreds of running applications.
 
 ``python -m tests.bench.bench_fleet`` starts its own broker and sends facts in real time (tests/bench/fleet.py).
-It takes ``--minutes`` and a few more. The delay of a row is from the end of its window to the topic ``live``, by the
-broker's clock. Probes measure the delay of detect: rows of a hung task, until their finding arrives.
+The bench takes a few minutes longer than ``--minutes``. The delay of a row is the time from the end of its window to
+its record in the topic ``live``, by the broker's clock. Probes measure the delay of the detect job: a probe is the rows
+of a hung task, and ends when their finding arrives.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ class Measurement:
                 self._delays.append(message.timestamp()[1] - row.window_end_ms)
 
     def _probe(self, number: int) -> None:
-        """Send the rows of a hung task as a probe, if there are live rows already."""
+        """If there are live rows already, send the rows of a hung task as a probe."""
         if not self._window_end_ms:
             return
         name, at = f"probe-{number}", self._window_end_ms

@@ -1,8 +1,8 @@
 """Measures how fast the kernel converts facts to columns, compared with the generated Python classes, on one core.
 
-``python -m tests.bench.bench_kernel [--write]``: with ``--write``, the section "Kernel" of docs/benchmarks.md is
-replaced. The decoders take turns of a few runs each, so that load on the machine affects all of them, and so that
-caches are warm. The best run counts.
+``python -m tests.bench.bench_kernel [--write]``; ``--write`` replaces the section "Kernel" of docs/benchmarks.md. The
+decoders take turns of a few runs each, so that load on the machine affects all of them and caches are warm. The best
+run of each decoder is reported.
 """
 
 from __future__ import annotations

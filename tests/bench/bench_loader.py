@@ -1,6 +1,6 @@
-"""Measures how fast facts are written to the embedded store: decoding, Arrow over HTTP, and the insert.
+"""Measures how fast facts are written to the embedded store: decoding, sending Arrow over HTTP, and inserting.
 
-``python -m tests.bench.bench_loader``; needs no broker, because reading from Kafka is librdkafka's work, not ours.
+``python -m tests.bench.bench_loader`` needs no broker, because librdkafka, not Sparkfuse, reads from Kafka.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Measures how fast event logs are read: the kernel, ``cat`` and DuckDB; plain and compressed, large and small logs.
+"""Measures how fast the kernel, ``cat`` and DuckDB read event logs: plain and compressed, large and small ones.
 
-``python -m tests.bench.bench_parse [--write]`` needs a quiet machine. It creates missing logs with
-tests/logs/make_big_log.py. With ``--write``, the section "Event logs" of docs/benchmarks.md is replaced.
-Each measurement is a separate process. The subjects take turns, and the best turn of each counts.
+``python -m tests.bench.bench_parse [--write]`` needs a quiet machine. The bench creates missing logs with
+tests/logs/make_big_log.py. With ``--write``, the section "Event logs" of docs/benchmarks.md is replaced. Each
+measurement is a separate process. The readers take turns, and the best turn of each is reported.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ FROM ended GROUP BY ALL ORDER BY ALL
 
 @dataclass
 class Figures:
-    """The best of several turns: wall seconds, CPU seconds, and the largest peak of memory."""
+    """The best wall seconds and CPU seconds of several turns, and their largest peak of memory."""
 
     wall: float = float("inf")
     cpu: float = float("inf")
@@ -72,7 +72,7 @@ class Figures:
         self.wall, self.cpu, self.peak_mib = min(self.wall, wall), min(self.cpu, cpu), max(self.peak_mib, peak_mib)
 
 
-# ---- work that is measured in a process of its own, without imports
+# ---- work that is measured in a separate process, without the time of imports
 
 
 def read_tables(path: Path, threads: int = THREADS) -> EventLog:
@@ -169,17 +169,17 @@ def work(name: str, path: Path, runs: int) -> None:
 
 @dataclass(frozen=True)
 class Subject:
-    """A subject of the bench: its name in the table, the decompressed bytes that it reads, and its command."""
+    """One reader with its input: its name in the table, the decompressed bytes that it reads, and its command."""
 
     name: str
     plain_bytes: int
     command: list[str]
     inside: bool = True
-    """Whether the process measures itself; otherwise its start is included."""
+    """Whether the process measures itself; otherwise the measurement includes the start of the process."""
     allowed: tuple[int, ...] = (0,)
 
     def turn(self, figures: Figures) -> None:
-        """Run the subject once."""
+        """Run the command once."""
         began = time.perf_counter()
         process = subprocess.Popen(self.command, stdout=subprocess.PIPE if self.inside else subprocess.DEVNULL)
         output = process.stdout.read() if process.stdout else b""
@@ -199,7 +199,7 @@ def worker(name: str, path: Path, runs: int = RUNS_A_TURN) -> list[str]:
 
 
 def subjects() -> dict[str, Subject]:
-    """Return all subjects, in the order of their turns."""
+    """Return all readers, in the order of their turns."""
     big, double = BIG.stat().st_size, DOUBLE.stat().st_size
     small = sum(path.stat().st_size for path in (FOLDER / "small").iterdir())
     found = {
@@ -228,7 +228,7 @@ def subjects() -> dict[str, Subject]:
 
 
 def measure(found: dict[str, Subject], rounds: int) -> dict[str, Figures]:
-    """Run all subjects in turn for several rounds."""
+    """Run all readers in turn for several rounds."""
     figures = {name: Figures() for name in found}
     for _ in range(rounds):
         for name, subject in found.items():
@@ -240,7 +240,7 @@ def measure(found: dict[str, Subject], rounds: int) -> dict[str, Figures]:
 
 
 def table(found: dict[str, Subject], figures: dict[str, Figures]) -> str:
-    """Return the table of results, one row for each subject."""
+    """Return the table of results, one row for each reader."""
     lines = [
         "| subject | wall s | MB/s | CPU s | MB per CPU s | peak MiB |",
         "| --- | --- | --- | --- | --- | --- |",

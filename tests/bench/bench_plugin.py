@@ -1,16 +1,15 @@
-"""Measures the cost of the Spark plugin: callback times, wall time of jobs with and without it, time to stop.
+"""Measures the cost of the Spark plugin: callback times, wall time of jobs with and without it, and time to stop.
 
-``python -m tests.bench.bench_plugin --part wall --kind tiny --state refused --pairs 8`` measures one cell, adds it to
-``build/bench-plugin.json`` and prints all cells. ``--write`` writes them to the section "Spark plugin" of
-docs/benchmarks.md. A cell takes some minutes and needs an idle host.
+``python -m tests.bench.bench_plugin --part wall --kind tiny --state refused --pairs 8`` measures one combination (a
+cell of the table), adds it to ``build/bench-plugin.json`` and prints all cells. ``--write`` writes all cells to the
+section "Spark plugin" of docs/benchmarks.md. A cell takes a few minutes and needs an idle host.
 
-Two processes that run the same job differ by some percent, which hides a cost of one percent. So ``--part switched``
-switches the collector off and on within one process. It does not see the cost of a listener that returns at once;
-``--part wall`` does.
-Two runs in one process still differ by ten percent, mostly in task threads and in the JIT compiler. So CPU time is
-measured by kind of thread: for the threads of the collector, of garbage collection, and all others of Spark and the
-job, the difference between on and off is precise to a few thousandths. These kinds leave out the work in task threads
-at the start and end of a task, which is measured as callback time.
+Two processes that run the same job differ by a few percent, which hides a cost of one percent. So ``--part switched``
+switches the collector off and on within one process. This part does not measure the cost of a listener that returns at
+once; ``--part wall`` measures it. Two runs in one process still differ by ten percent, mostly in task threads and in
+the JIT compiler. So CPU time is measured by kind of thread: for the threads of the collector, of garbage collection,
+and all others of Spark and the job, the difference between on and off is precise to a few thousandths. These kinds
+leave out the collector's work in task threads at the start and end of a task; callback times measure it.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ DOCUMENT = ROOT / "docs" / "benchmarks.md"
 HEADING = "## Spark plugin"
 TASKS = {"ordinary": 40, "tiny": 100_000}
 TASKS_OF_SWITCHED = {"ordinary": 160, "tiny": 10_000}
-# Student's t for a two-sided interval of 95 %, by degrees of freedom; beyond them the normal's.
+# Student's t for a two-sided interval of 95 %, by degrees of freedom; with more, the normal distribution is used.
 T95 = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26, 11: 2.20, 14: 2.14, 19: 2.09}
 SHOWS_FIGURES = """\
 rootLogger.level = warn
@@ -59,9 +58,9 @@ ALL_THREADS_STAY = "-XX:-UseDynamicNumberOfCompilerThreads -XX:-UseDynamicNumber
 """The CPU time of a thread is not available after its end, so threads must not end."""
 KINDS = ("collector", "garbage", "others", "compiler", "tasks")
 COUNTED = ("collector", "garbage", "others")
-"""Kinds of threads whose difference between on and off is the cost of the collector outside task threads."""
+"""Kinds of threads whose CPU time with the collector on minus off is the collector's cost outside task threads."""
 LEAST_DIFFERENCE = -0.9
-"""Lower limit of a difference: it can be negative if a thread of that kind ended during a run."""
+"""Lower limit of a difference: a difference can be negative if a thread of its kind ended during a run."""
 _FIGURES = re.compile(
     r"Sparkfuse: (\d+) callbacks, p99 (\d+) ns, p99.9 (\d+) ns, longest (\d+) ns; stopped in (\d+) ms"
 )
@@ -119,7 +118,7 @@ def measure(options: argparse.Namespace) -> None:
 
 @contextlib.contextmanager
 def real_broker(folder: Path, state: str) -> Iterator[str]:
-    """Yield the address of a broker for states that need one; other states run none, so it uses no CPU."""
+    """Yield the address of a broker for states that need one; for other states no broker runs, so it uses no CPU."""
     if state in ("up", "slow", "auth-fail"):
         with broker(folder) as bootstrap:
             create_topics(bootstrap, "bench")
@@ -218,7 +217,7 @@ def of_kind(run: Mapping[str, float], kind: str) -> float:
 
 
 def of_pairs(logs: Mapping[str, Sequence[float]]) -> dict[str, Any]:
-    """Return mean and median of each ratio, and the logarithms of its pairs, which several cells can share."""
+    """Return mean and median of each ratio, and the logarithms of its pairs, from which cells can be combined."""
     found: dict[str, Any] = {"logs": logs}
     for prefix, ratios in logs.items():
         found |= {f"{prefix}{name}": value for name, value in (interval(ratios) | middle(ratios)).items()}
@@ -231,7 +230,7 @@ def named(prefix: str, figures: Mapping[str, float]) -> dict[str, float]:
 
 
 def interval(ratios: Sequence[float]) -> dict[str, float]:
-    """Return mean and 95 % interval of ratios, given by their logarithms."""
+    """Return mean and 95 % interval of ratios; the argument has their logarithms."""
     pairs, mean = len(ratios), statistics.mean(ratios)
     freedom = max((each for each in T95 if each <= pairs - 1), default=1)
     spread = T95[freedom] * statistics.stdev(ratios) / math.sqrt(pairs) if pairs > 1 else math.inf
@@ -244,11 +243,11 @@ def interval(ratios: Sequence[float]) -> dict[str, float]:
 
 
 def middle(ratios: Sequence[float]) -> dict[str, float]:
-    """Return the Hodges-Lehmann estimate of ratios, given by their logarithms, with its 95 % interval.
+    """Return the Hodges-Lehmann estimate of ratios with its 95 % interval; the argument has their logarithms.
 
-    It is the median of the means of all pairs, with the interval of Wilcoxon's signed-rank test. A single slow run
-    has no more influence than any other run on that side. Hollander and Wolfe, Nonparametric
-    Statistical Methods, 3.2 and 3.3, with the normal approximation.
+    The estimate is the median of the means of all pairs, with the interval of Wilcoxon's signed-rank test. A single
+    slow run has no more influence than any other run on that side. Hollander and Wolfe, Nonparametric Statistical
+    Methods, 3.2 and 3.3, with the normal approximation.
     """
     number = len(ratios)
     means = sorted((ratios[i] + ratios[j]) / 2 for i in range(number) for j in range(i, number))
@@ -262,7 +261,7 @@ def middle(ratios: Sequence[float]) -> dict[str, float]:
 
 
 def callbacks(runner: Runner, plugin: Mapping[str, str]) -> dict[str, float]:
-    """Return the values that the plugin logs in one process."""
+    """Return the values that the plugin logged in one process."""
     return runner.run(plugin)
 
 
@@ -326,7 +325,7 @@ def ratio_figures(cell: Mapping[str, float]) -> tuple[str, ...]:
 
 
 def stop_figure(cell: Mapping[str, float]) -> str:
-    """Return the additional time to stop, or the total time if there is no comparison."""
+    """Return the additional time to stop, or the total time to stop if there is no run without the plugin."""
     if "stop_more_s" in cell:
         return f"{cell['stop_more_s']:+.2f} s, at most {cell['stop_most_s']:+.2f} s"
     return f"total {cell['plugin_stop_ms']:.0f} ms"

@@ -28,7 +28,7 @@ MAX_RSS_MB = 200
 
 
 class Growing:
-    """Logs to which each round appends some lines; the first round contains the header."""
+    """Logs to which each round appends a few lines; the lines of the first round include the header."""
 
     def __init__(self, folder: Path, count: int, rounds: int, codec: str) -> None:
         self._folder, self._count, self._rounds, self._codec = folder, count, rounds, codec
@@ -47,7 +47,7 @@ class Growing:
             self.bytes += len(content)
 
     def _packed(self, content: bytes) -> bytes:
-        """Compress the lines of one round to one frame, as a writer that flushes after each round."""
+        """Compress the lines of one round into one frame, like a writer that flushes after each round."""
         if self._codec == "plain":
             return content
         import zstandard
@@ -65,7 +65,7 @@ class Growing:
 
 
 class OneBig:
-    """One complete log with many task starts and ends, to measure the CPU time of a task's fact."""
+    """One complete log with many task starts and ends, to measure the CPU time per fact about a task."""
 
     def __init__(self, folder: Path, tasks: int) -> None:
         lines = Template(LOGS / "runs" / "healthy-1.zstd").lines("app-big", 1_795_000_000_000)

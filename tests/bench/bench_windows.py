@@ -1,7 +1,7 @@
-"""Measures the CPU of the windows job per fact, compared with only reading it, and the delay of its rows.
+"""Measures the windows job: its CPU time per fact, compared with only reading the fact, and the delay of its rows.
 
 ``python -m tests.bench.bench_windows`` starts its own broker, needs an idle machine, and takes about five minutes.
-A CPU figure is the difference between a long and a short run in one warm JVM, without start-up and compilation.
+A CPU figure is the difference between a long and a short run in one warm JVM, so it excludes start-up and compilation.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def measure_cpu(settings: Settings, short: int, long: int) -> None:
 
 
 def ensure_cpu_topics(settings: Settings) -> None:
-    """Create topics with the timestamps of the producer, so that windows have as many facts as at the real rate."""
+    """Create topics that keep the producer's timestamps, so that windows have as many facts as at the real rate."""
     stamps = {"facts": "CreateTime", "live": "LogAppendTime", "dead-letters": "LogAppendTime"}
     admin = AdminClient({"bootstrap.servers": settings.kafka_bootstrap})
     created = admin.create_topics(
@@ -219,7 +219,7 @@ def end_offsets(settings: Settings, topic: str) -> list[int]:
 
 
 def run_case(settings: Settings, case: str, ends: list[int], name: str) -> tuple[float, float, int]:
-    """Run a bounded job to its end, and return the JVM's CPU seconds, wall seconds and resident megabytes."""
+    """Run a job on a limited number of facts to its end; return the JVM's CPU seconds, wall seconds and resident MB."""
     before, began = jvm_seconds(), time.monotonic()
     _, tables = table_environment(name, settings, **{"restart-strategy.type": "none"})
     bounds = ";".join(f"partition:{number},offset:{end}" for number, end in enumerate(ends))
@@ -238,7 +238,7 @@ def bounded(text: str, bounds: str) -> str:
 def floor(tables: Any, settings: Settings, bounds: str) -> Any:
     """Define a job that only reads, decodes a few columns, filters and drops.
 
-    Its cost is the minimum of a Flink consumer.
+    The cost of this job is the minimum cost of a Flink consumer.
     """
     text = windows.statement("facts", settings)
     options = text[text.index(") WITH (") :]
@@ -256,7 +256,7 @@ def floor(tables: Any, settings: Settings, bounds: str) -> Any:
 
 
 def whole(tables: Any, settings: Settings, bounds: str) -> Any:
-    """Define the whole job with end offsets."""
+    """Define the whole windows job with end offsets."""
     return windows.define(tables, settings, lambda name, given: bounded(windows.statement(name, given), bounds))
 
 
@@ -275,7 +275,7 @@ def jvm_seconds() -> float:
 
 
 def measure_latency(settings: Settings, seconds: int) -> None:
-    """Print the delay from the end of a window to its rows in the topic live, by the broker's clock."""
+    """Print the delay from the end of a window to the records of its rows in the topic live, by the broker's clock."""
     settings = replace(settings, topic_prefix="bench-latency")
     with running_job(settings):
         delays = delays_of_rows(settings, seconds)
@@ -289,7 +289,7 @@ def measure_latency(settings: Settings, seconds: int) -> None:
 
 @contextlib.contextmanager
 def running_job(settings: Settings, jvm_args: str | None = None) -> Iterator[int]:
-    """Run the job as a process on its own topics, and yield its process id; ``jvm_args`` replaces the default."""
+    """Run the job as a process on its own topics, and yield its process id; ``jvm_args`` replaces the JVM arguments."""
     ensure_topics(settings)
     environment = {
         "SPARKFUSE_HOME": str(settings.home / settings.topic_prefix),
@@ -308,7 +308,7 @@ def running_job(settings: Settings, jvm_args: str | None = None) -> Iterator[int
 
 
 def measure_silence(settings: Settings, applications: int) -> None:
-    """Print the CPU of the job while only ticks arrive, without applications and with silent ones."""
+    """Print the CPU time of the job while only ticks arrive, without applications and with silent applications."""
     settings = replace(settings, topic_prefix="bench-silence")
     with running_job(settings):
         consumer = Consumer({"bootstrap.servers": settings.kafka_bootstrap, "group.id": "silence"})

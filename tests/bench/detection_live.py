@@ -1,12 +1,13 @@
 """Repeats runs of the labelled corpus with the plugin against a whole stack, and measures findings and delays.
 
-The delays of a page, all by the clock of one machine:
+The delays of a notification, all measured by the clock of one machine:
 
 - `window`: from the end of the window with the evidence (`evidence_ms`) to the arrival at the webhook;
 - `last fact`, `first fact`: from the time at which Kafka appended the last or the first fact of the application in
-  that window (`LogAppendTime`). The fact that made the rule match is between them, and so is its delay.
+  that window (`LogAppendTime`). The fact that made the rule match arrived between these two, so its delay is between
+  their delays.
 
-Every rule that can warn is made critical for this, because Alertmanager holds a warning for 10 s.
+For this bench every rule that can warn is made critical, because Alertmanager delays a warning by 10 s.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ PREFIX = "sparkfuse"
 
 @dataclass
 class Facts:
-    """The times at which Kafka appended the facts of one application, ascending, and the fact of its end [ms]."""
+    """The times [ms] at which Kafka appended the facts of one application, ascending, and the fact of its end."""
 
     appended_ms: list[int] = field(default_factory=list)
     ended_ms: int | None = None
@@ -129,7 +130,7 @@ LINE = (
 def critical_rules() -> str:
     """Return a sparkfuse.yaml in which each rule that can warn is critical.
 
-    Alertmanager holds critical alerts for only 1 s.
+    Alertmanager delays critical alerts by only 1 s.
     """
     rules = (rule.id for rule in load_catalog().values() if set(rule.severity) & {"warning", "critical"})
     return "rules:\n" + "".join(f"  {rule}: {{severity: {{critical: true}}}}\n" for rule in rules)
@@ -173,7 +174,7 @@ NO_HISTORY = {label.run for label in labels() if label.history is None}
 
 
 def keep_running(up: Supervisor, seconds: float) -> None:
-    """Keep the stack running for some time, so that findings of the run's end are published."""
+    """Keep the stack running for some time, so that findings about the end of the run are published."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         up.poll()
@@ -186,7 +187,7 @@ def print_event(name: str, event: str) -> None:
 
 
 def read_topics(bootstrap: str) -> tuple[dict[str, Facts], list[PublishedFinding]]:
-    """Return the times at which Kafka appended the facts of each application, and all records of findings in order."""
+    """Return the times at which Kafka appended the facts of each application, and all records of findings, in order."""
     facts: dict[str, Facts] = defaultdict(Facts)
     for appended_ms, value in read_topic(bootstrap, topic_name("facts", PREFIX)):
         fact = Fact.FromString(value)
@@ -259,7 +260,7 @@ def _pages(
     findings: Sequence[PublishedFinding],
     deliveries: Sequence[Delivery],
 ) -> Iterator[Page]:
-    """Return the first page of each finding of each run."""
+    """Return the first notification about each finding of each run."""
     seen: set[tuple[str, str]] = set()
     for finding in findings:
         for each in finding.runs:
@@ -292,7 +293,7 @@ def _arrived(finding: PublishedFinding, deliveries: Sequence[Delivery]) -> int |
 
 
 def page_table(pages: Sequence[Page], by_run: Mapping[str, Label]) -> str:
-    """Return a table of all pages, and the quantiles of the critical ones."""
+    """Return a table of all notifications, and the quantiles of the delays of the critical ones."""
     lines = ["| run | page | while running | since the window | since its last fact | since its first fact |",
              "| --- | --- | --- | --- | --- | --- |"]  # fmt: skip
     for page in pages:

@@ -25,7 +25,7 @@ class PendingFact(NamedTuple):
 
 @dataclass(frozen=True)
 class Origin:
-    """The application run of a fact and its collector; times are ms since the epoch."""
+    """The application run and the collector of a fact; times are ms since the epoch."""
 
     cluster: str
     tenant: str

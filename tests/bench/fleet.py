@@ -1,7 +1,8 @@
 """Generates the facts of many running applications from the stages of real event logs.
 
-Each stage is drawn from the real stages, and its tasks from the tasks of that stage, so that sizes, skew and bytes keep
-their distributions. Durations are multiplied by one factor, which gives tasks the requested mean duration.
+Each stage is drawn from the real stages, and its tasks from the tasks of that stage, so that the distributions of
+sizes, skew and bytes are kept. All durations are multiplied by one factor, so that tasks have the requested mean
+duration.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tests.oracle.containers import unpack
 
 # Interval of executor samples and task progress.
 SAMPLE_MS = 5_000
-# Limit of tasks per stage: a stage must end soon after its application starts no new ones.
+# Limit of tasks per stage: a stage must end soon after its application has stopped starting new stages.
 MAX_TASKS = 20
 EXECUTORS, HOSTS = 4, 120
 LIFE_MS = (240_000, 720_000)
@@ -120,11 +121,11 @@ class _Application:
 
 
 class Fleet:
-    """A constant number of parallel applications with a constant total of running stages.
+    """A constant number of parallel applications with a constant total number of running stages.
 
-    An application whose time is over starts no new stages, unless too few others do, and ends with its last stage. Then
-    the next run of its job starts. Each stage that ends is replaced by one in the open application with the fewest
-    stages. ``until`` sets the time [ms since epoch]; the same seed and times give the same facts.
+    An application whose time is over starts no new stages, unless too few other applications do; it ends with its last
+    stage. Then the next run of its job starts. Each stage that ends is replaced by a new stage in the open application
+    with the fewest stages. ``until`` sets the time [ms since epoch]; the same seed and times give the same facts.
     """
 
     def __init__(self, stages: Sequence[RealStage], shape: Shape, seed: int, began_ms: int, ramp_ms: int) -> None:
@@ -282,7 +283,7 @@ class Fleet:
 
 
 def stretch(stages: Sequence[RealStage], shape: Shape) -> float:
-    """Return the ratio of the durations of tasks here to those in the real runs."""
+    """Return the ratio of the requested mean duration of tasks to that in the real runs."""
     lengths = [sum(task.duration_ms for task in each.tasks) / len(each.tasks) for each in stages]
     return shape.task_ms / max(1.0, sum(lengths) / len(lengths))
 
@@ -290,13 +291,13 @@ def stretch(stages: Sequence[RealStage], shape: Shape) -> float:
 def job_name(number: int) -> str:
     """Return a job name of letters only.
 
-    Digits are removed from job keys, so names with numbers would all be one job.
+    Job keys do not contain digits, so all names that differ only in numbers would be one job.
     """
     return "fleet-" + "".join(chr(ord("k") + int(digit)) for digit in f"{number:04d}")
 
 
 def _progress(task: _Task, now_ms: int) -> fact_pb2.TaskProgress:
-    """Return the progress of a task that proceeds at a constant rate."""
+    """Return a progress fact of a task that proceeds at a constant rate."""
     end = task.end
     done = (now_ms - task.began_ms) / end.duration_ms
     progress = fact_pb2.TaskProgress(

@@ -1,6 +1,6 @@
 """Generates baselines of earlier runs of the fleet's jobs, because jobs with baselines cost more than new ones.
 
-The samples of a stage are drawn from the tasks of its real stage, as in the fleet. Jobs as a whole have no samples,
+The samples of a stage are drawn from the tasks of its real stage, as in the fleet. There are no samples of whole jobs,
 because the number of stages of a run is random.
 """
 

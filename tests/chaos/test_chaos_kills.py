@@ -27,7 +27,7 @@ pytestmark = pytest.mark.timeout(900)
 VICTIMS = ("windows", "detect", "loader", "kafka", "windows", "detect")
 BETWEEN_KILLS_SECONDS = 25.0
 
-# Each stage's row beside the sum of its tasks' facts.
+# Compares each stage's row with the sum of the facts of its tasks.
 STAGES = """
 SELECT s.app_id, s.stage_id, s.finished_tasks, s.finished_run_ms, s.finished_shuffle_write_bytes,
        f.tasks, f.run_ms, f.shuffle_write_bytes
@@ -61,7 +61,7 @@ def kill(process: Process) -> None:
 
 
 def test_kills_lose_no_fact_and_repeat_no_alert(tmp_path: Path) -> None:
-    """After six kills, each stage equals its tasks' facts, no number is missing, and one alert fires and resolves."""
+    """After six kills, each stage's row equals its tasks' facts, no number is missing, and one alert fires and ends."""
     layout = Layout.from_environment(tmp_path / "home", Ports.free(), {})
     layout.home.mkdir()
     with Receiver() as receiver, stack.running(layout, print, receiver.url) as supervisor:

@@ -1,4 +1,4 @@
-"""Kills the shipper fifty times at random while logs grow: facts and windows are exact. `make chaos-ship`."""
+"""Kills the shipper fifty times while logs grow: each fact is sent once, and rows are exact (`make chaos-ship`)."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ pytestmark = pytest.mark.timeout(1800)
 KILLS = 50
 BROKER_KILLS = 3
 APPLICATIONS = 40
-# A start takes about a second on an idle machine, so kills happen during it, during the first transaction and later.
+# A start takes about a second on an idle machine, so kills happen during the start, the first transaction and later.
 MAX_LIFE_SECONDS = 4.0
 WAIT_SECONDS = 300
 
 
 class Writer:
-    """Appends some lines at a time to all logs until they are complete."""
+    """Appends a few lines at a time to all logs until the logs are complete."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
         template = Template(LOGS / "runs" / "healthy-1.zstd")
@@ -41,7 +41,7 @@ class Writer:
         self._thread = threading.Thread(target=self._write)
 
     def start(self) -> None:
-        """Start to write in the background."""
+        """Start writing the logs in the background."""
         self._thread.start()
 
     def join(self) -> None:
@@ -181,7 +181,7 @@ def sums_of_facts(facts: list[Fact]) -> dict[tuple[str, int], tuple[int, int, in
 
 
 def sums_of_rows(live: Committed) -> dict[tuple[str, int], tuple[int, int, int]]:
-    """Return the same from the last row of each stage."""
+    """Return tasks, run time and written shuffle bytes of each stage, from the last row of the stage."""
     last: dict[tuple[str, int], LiveRow] = {}
     for value in live.read():
         row = LiveRow.FromString(value or b"")

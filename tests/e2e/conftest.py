@@ -1,4 +1,4 @@
-"""One running stack for the end-to-end tests, started with the command line."""
+"""Starts one stack for the end-to-end tests, with the command line."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class RunningStack:
         return spark_job.start(f"job-{name}", script, arguments, properties, configuration, {}, self.home / "logs")
 
     def pages(self, job: str, rule: str, status: str = "firing") -> list[dict[str, Any]]:
-        """Return the alerts about a job and a rule that the webhook received, one per notification."""
+        """Return the alerts about a job and a rule that the webhook received, one for each notification."""
         return [
             alert
             for delivery in self.receiver.deliveries
@@ -116,7 +116,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
 
 @dataclasses.dataclass
 class Jobs:
-    """Jobs that run in parallel, because most of the time they hang.
+    """Three jobs that run in parallel, because each of them hangs most of the time.
 
     Attributes:
         hung: a user's script with the properties file.

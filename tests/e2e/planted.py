@@ -1,4 +1,4 @@
-"""The secrets of the canary job, each in a place where users put secrets."""
+"""Defines the secrets of the canary job, each in a place where users put secrets."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Secrets of a job appear nowhere in Sparkfuse: not in Kafka, the store, alerts, logs or the report."""
+"""Tests that the secrets of a job appear nowhere in Sparkfuse: not in Kafka, the store, alerts, logs or the report."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def watched(stack: RunningStack, jobs: Jobs) -> Watched:
-    """Wait until the last task of the canary hangs and the webhook was called."""
+    """Wait until the last task of the canary job hangs, the webhook is called, and the store has the job's rows."""
     try:
         wait_for(lambda: _paged(stack) or jobs.canary.exit_code() is not None, 300, "the page about the hanging canary")
         assert jobs.canary.exit_code() is None, jobs.canary.last_lines(30)
@@ -114,7 +114,7 @@ def test_analysis_contains_no_secret(watched: Watched, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["ship", "backfill"])
 def test_shipped_event_log_contains_no_secret(watched: Watched, tmp_path: Path, command: str) -> None:
-    """No record about a job without the plugin contains a secret after its log was shipped and backfilled.
+    """After the log of a job without the plugin was shipped and backfilled, no record about the job contains a secret.
 
     The test uses another topic prefix, so that the stack does not process the log as a running job.
     """
@@ -132,9 +132,9 @@ def test_shipped_event_log_contains_no_secret(watched: Watched, tmp_path: Path, 
 
 
 def _as_of_no_plugin(event_logs: Path, copied: Path, *, ended: bool) -> Path:
-    """Copy the logs without the name of the plugin, because the shipper sends no live facts of jobs with the plugin.
+    """Copy the logs without the plugin's name in them, because the shipper sends no live facts of jobs with the plugin.
 
-    A log without an end counts as growing until it is old, so the copy gets an old modification time.
+    A log without an end is treated as growing until it is old, so the copy gets an old modification time.
     """
     shutil.copytree(event_logs, copied)
     for path in (each for each in copied.rglob("*") if each.is_file()):
@@ -164,7 +164,7 @@ def _select(url: str, statement: str) -> str:
 
 
 def _records(bootstrap: str, prefix: str = "sparkfuse") -> Iterator[bytes]:
-    """Yield key, value and headers of all present records in the topics of a prefix."""
+    """Yield key, value and headers of all records that are now in the topics of a prefix."""
     consumer = Consumer({
         "bootstrap.servers": bootstrap,
         "group.id": "canary",
@@ -187,7 +187,7 @@ def _records(bootstrap: str, prefix: str = "sparkfuse") -> Iterator[bytes]:
             assert record is not None, f"{left} did not come to their end"
             if record.error():
                 assert record.error().code() == KafkaError._PARTITION_EOF, record.error()
-                left.discard((record.topic(), record.partition()))  # it comes to its end again with each new record
+                left.discard((record.topic(), record.partition()))  # EOF is reported again after each new record
                 continue
             headers = b"".join(value or b"" for _, value in record.headers() or [])
             yield b"\n".join([record.key() or b"", record.value() or b"", headers])

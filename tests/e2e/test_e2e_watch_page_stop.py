@@ -21,9 +21,10 @@ IN_A_TERMINAL = ("env", "--default-signal=INT")
 
 
 def test_hung_task_pages_once_and_runaway_is_stopped(stack: RunningStack, jobs: Jobs) -> None:
-    """A hung script of a user causes one page.
+    """A user's script that hangs causes one critical notification.
 
-    Meanwhile the fuse stops a runaway sort; its code receives the reason, and the audit log has the verified outcome.
+    Meanwhile the fuse stops a runaway sort; the job's code receives the reason, and the audit log has the verified
+    outcome.
     """
     hung, runaway = jobs.hung, jobs.runaway
     try:
@@ -76,7 +77,7 @@ def ended(runs: list[dict[str, Any]], job_key: str) -> list[dict[str, Any]]:
 
 
 def test_ctrl_c_stops_all_processes(tmp_path: Path) -> None:
-    """Ctrl-C stops every process of the stack, at any time of the start."""
+    """Ctrl-C stops every process of the stack, even while the stack is still starting."""
     home = tmp_path / "home"
     up = subprocess.Popen(
         [*IN_A_TERMINAL, sys.executable, "-m", "sparkfuse.main", "up", "--home", str(home), "--free-ports"],
@@ -93,7 +94,7 @@ def test_ctrl_c_stops_all_processes(tmp_path: Path) -> None:
 
 
 def of_home(home: Path) -> list[str]:
-    """Return the command lines of other processes that mention the home folder in command or environment."""
+    """Return the command lines of other processes that have the home folder in their command line or environment."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,4 +1,4 @@
-"""Real parts that tests of several components share."""
+"""Fixtures with real parts that tests of several components share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STORE_SECONDS = 180
 def store_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Yield the address of an embedded store that all tests of the run share; each test must create its own database.
 
-    A separate process, because the engine allows one path in a process.
+    The store is a separate process, because the engine allows only one data path per process.
     """
     folder = tmp_path_factory.mktemp("store")
     command = [sys.executable, "-m", "sparkfuse_native_analytics.store.server", "--path", str(folder), "--port", "0"]

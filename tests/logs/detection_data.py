@@ -107,7 +107,7 @@ def _products(shape: Shape, folder: Path) -> None:
 
 
 def _notes(chance: np.random.Generator, count: int) -> pa.Array:
-    """Return texts of 32 random hex digits, which compress badly."""
+    """Return strings of 32 random hex digits, which compress poorly."""
     text = chance.bytes(count * NOTE_BYTES).hex().encode()
     offsets = np.arange(count + 1, dtype=np.int32) * (2 * NOTE_BYTES)
     return pa.StringArray.from_buffers(count, pa.py_buffer(offsets.tobytes()), pa.py_buffer(text))

@@ -19,12 +19,12 @@ from pyspark.sql import functions as F  # noqa: N812  Spark's own name for it
 
 FOLDER, DAY = Path(sys.argv[1]), sys.argv[2]
 USUAL = {
-    # How often a note is repeated before it is hashed: CPU time of the JVM in the stage that reads.
+    # How often a note is repeated before it is hashed; this sets the CPU time of the JVM in the stage that reads.
     "repeat": 16,
-    # CPU time of the Python function for each order after the first join, in microseconds. It is measured by the
-    # thread's clock, because the same hashes take longer on some machines.
+    # CPU time of the Python function for each order after the first join, in microseconds. The thread's clock measures
+    # it, because the same hashes take longer on some machines.
     "compute": 2.5,
-    # Seconds that the service needs for 5,000 rows in the last stage.
+    # Seconds that the service takes for 5,000 rows in the last stage.
     "service": 0.1,
     # Number of attempts of tasks 3 and 5 that fail in the Python function; 9 means all.
     "failures": 0,
@@ -61,7 +61,7 @@ def risk(note: str, segment: str) -> float:
 
 
 def publish(rows: Iterable[object]) -> None:
-    """Send the rows to a service, which takes time but no CPU time."""
+    """Send the rows to a service; this takes time but no CPU time."""
     for place, _ in enumerate(rows):
         if place % ROWS_A_CALL == 0:
             time.sleep(KNOBS["service"])
@@ -82,7 +82,7 @@ def main() -> None:
         F.sum(F.col("price") * F.col("quantity") * F.col("rate")).alias("revenue"),
         F.max("risk").alias("risk"),
         F.max("mark").alias("mark"),
-        # A microsecond for each joined row, so that a join with many rows takes long.
+        # Each joined row takes a microsecond, so that a join with many rows takes long.
         F.max(F.crc32(F.sha2(F.concat("note", F.col("category").cast("string")), 512))).alias("seal"),
     )
     if KNOBS["vanish"]:

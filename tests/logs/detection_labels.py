@@ -1,4 +1,4 @@
-"""The labels of the detection corpus: findings that each run must have or may have, and a check against them."""
+"""Reads the labels of the detection corpus (findings that a run must or may have), and checks findings against them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LABELS = CORPUS / "labels.yaml"
 SUFFIX = ".zstd"
 SEVERITIES = ("info", "warning", "critical")
 MIN_SEVERITY = "warning"
-"""Findings of lower severity alert nobody, so they are no false alarms."""
+"""Findings of lower severity alert nobody, so they are not false alarms."""
 SQL = "org.apache.spark.sql.execution.ui.SparkListenerSQL"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding: its rule, its severity and its stage, if it has one."""
+    """One finding: its rule, its severity, and its stage if it has one."""
 
     rule: str
     severity: str
@@ -33,7 +33,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Expected:
-    """A finding that a label expects or allows: one of the rules, at a stage whose text contains all words."""
+    """A finding that a label expects or allows: one of the rules, at a stage whose text has all words of ``stage``."""
 
     rules: tuple[str, ...]
     stage: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Expected:
         return f"{' or '.join(self.rules)}{place}"
 
     def fits(self, found: Finding, stages: Mapping[int, str]) -> bool:
-        """Return whether the finding is the expected one; ``stages`` has the texts of the run's stages by id."""
+        """Return whether the finding is the expected one; ``stages`` has the text of each stage by the stage's id."""
         if found.rule not in self.rules or _rank(found.severity) < _rank(self.at_least):
             return False
         text = "" if found.stage_id is None else stages.get(found.stage_id, "")
@@ -54,7 +54,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Label:
-    """The label of one run."""
+    """The label of one run: the findings that are expected and allowed, and the history to compare with."""
 
     run: str
     about: str
@@ -68,7 +68,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The expected findings that a run has and lacks, and its unexpected findings."""
+    """The expected findings that a run has, those that it lacks, and its unexpected findings."""
 
     label: Label
     found: tuple[Expected, ...]
@@ -94,7 +94,7 @@ def labels() -> tuple[Label, ...]:
 
 
 def history(label: Label) -> list[Path]:
-    """Return the logs of earlier runs that make the baseline of the label's run."""
+    """Return the logs of earlier runs from which the baseline of the label's run is computed."""
     if label.history is None:
         return []
     pattern = CORPUS / f"{label.history}{SUFFIX}"
@@ -123,8 +123,8 @@ def of_analysis(analysis: Mapping[str, Any]) -> list[Finding]:
 def stage_texts(log: Path) -> dict[int, str]:
     """Return name and operators of each stage, read from the raw log without code of the product.
 
-    An operator belongs to a stage if the stage's end has one of its metrics; a scan has the last folder that it reads.
-    If a stage did not succeed, its operators come from the tasks that did.
+    An operator belongs to a stage if the stage's end has one of its metrics; a scan is shown with the last folder it
+    reads. If a stage did not succeed, its operators come from its tasks that succeeded.
     """
     operators: dict[int, str] = {}
     texts: dict[int, set[str]] = {}

@@ -17,7 +17,7 @@ MAX_WAIT_SECONDS = 60
 
 
 def feed(spark: SparkSession, folder: str, repeat: str) -> None:
-    """Run a stage whose time is proportional to its rows: it hashes ``repeat`` copies of each text."""
+    """Run a stage whose time is proportional to its number of rows: it hashes ``repeat`` copies of each text."""
     rows = spark.read.parquet(folder)
     marked = rows.withColumn("bucket", F.substring(F.sha2(F.repeat("note", int(repeat)), 512), 1, 2))
     marked.groupBy("bucket").count().orderBy("bucket").collect()

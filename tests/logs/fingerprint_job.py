@@ -1,6 +1,6 @@
 """Runs one small query in several applications: ``fingerprint_job.py FOLDER [VARIANT…]``.
 
-Each application has the name of its variant; ``VARIANTS`` lists what a variant changes.
+Each application has the name of its variant; ``VARIANTS`` lists what each variant changes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the tests read the variants where there is no Spark
+if TYPE_CHECKING:  # the tests import the variants in an environment without Spark
     from pyspark.sql import DataFrame, SparkSession
 
 ORDERS, CUSTOMERS, PRODUCTS = 20_000, 50, 400

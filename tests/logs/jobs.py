@@ -1,6 +1,6 @@
 """The jobs whose event logs the tests read: ``jobs.py SCENARIO``, run by ``make_logs.py`` in an environment of Spark.
 
-Each is as small as possible.
+Each job is as small as possible.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def lost_executor(spark: SparkSession) -> None:
 
 
 def speculation(spark: SparkSession) -> None:
-    """Let one task attempt wait until the scheduler starts a speculative attempt and kills the first."""
+    """Let one task attempt wait until the scheduler starts a speculative attempt and kills the waiting one."""
 
     def wait_at_first(index: int, rows: Iterable[object]) -> list[int]:
         if index == 5 and TaskContext.get().attemptNumber() == 0:

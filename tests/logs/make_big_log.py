@@ -1,6 +1,6 @@
 """Create the large event logs that the benches read: ``python tests/logs/make_big_log.py``, into build/bench-logs.
 
-A real run's log of about 20 MB is repeated with shifted ids and times until it is one log of a long run.
+The log of a real run, about 20 MB, is repeated with shifted ids and times until it is one log of a long run.
 Existing files are kept; delete the folder to create them again.
 """
 
@@ -43,7 +43,7 @@ KINDS = {
 
 
 class Repeated:
-    """The lines of a log as templates, so that each line of a copy needs one formatting."""
+    """The lines of a log as templates, so that each line of a copy needs only one formatting operation."""
 
     def __init__(self, log: bytes) -> None:
         lines = log.splitlines(keepends=True)
@@ -76,7 +76,7 @@ class Repeated:
 
 
 def template(line: bytes) -> tuple[bytes, list[int], list[int]]:
-    """Return a line with ``%d`` in place of its ids and times, their kinds, and their values."""
+    """Return the line with ``%d`` in place of its ids and times, the kinds of these numbers, and their values."""
     text, kinds, values, at = b"", [], [], 0
     for found in NUMBERS.finditer(line):
         part = next(name for name in ("number", "stages", "parents") if found[name] is not None)
@@ -90,7 +90,7 @@ def template(line: bytes) -> tuple[bytes, list[int], list[int]]:
 
 
 def base() -> bytes:
-    """Return the log of a real run, which is recorded once."""
+    """Return the log of a real run; the run is recorded at the first call."""
     kept = FOLDER / "base.log"
     if not kept.exists():
         folder = run(Log("wide"), STAGE / "events" / "wide")
@@ -109,7 +109,7 @@ def write(path: Path, pieces: Iterator[bytes]) -> None:
 
 
 def write_small(log: bytes) -> None:
-    """Write a thousand logs of one application each: the run's first jobs with different ids and times."""
+    """Write a thousand logs of one application each; each log has the run's first jobs with different ids and times."""
     folder = FOLDER / "small"
     folder.mkdir(exist_ok=True)
     ends_of_jobs = [found.start() for found in re.finditer(rb'\{"Event":"SparkListenerJobEnd"', log)]
@@ -124,7 +124,7 @@ def write_small(log: bytes) -> None:
 
 
 def compress(plain: Path) -> None:
-    """Write all compressed forms with Spark's own stream classes."""
+    """Write the log in all compressed formats with Spark's own stream classes."""
     wanted = [f"{codec}={FOLDER / name}" for codec, name in COMPRESSED.items() if not (FOLDER / name).exists()]
     if wanted:
         jars = spark_home("spark35") / "jars" / "*"

@@ -1,7 +1,7 @@
 """Record the runs of the detection corpus again: ``python tests/logs/make_detection.py [RUN…]``.
 
 ``tests/logs/detection/labels.yaml`` lists the findings that each run must have. A run takes 15 to 60 s.
-Spark runs as in ``make_logs.py``, so that a log contains no path or name of the machine.
+Spark is run as in ``make_logs.py``, so that a log contains neither paths nor the name of the machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.oracle.containers import unpack  # noqa: E402
 CORPUS = Path(__file__).parent / "detection"
 MAX_RUN_SECONDS = 900
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Without it, the JVM's second compiler would use half of the time of such a small job."""
+"""Without this setting, the JVM's second compiler would use half of the time of a small job."""
 BUSY_CORES = 2
 """Number of processes that use one core each in a noisy run; a very noisy run has twice as many."""
 TABLES = {
@@ -45,7 +45,7 @@ RETRIES = {"spark.master": "local[2,4]"}
 SMALL_HEAP = {
     "spark.driver.memory": "600m",
     "spark.driver.extraJavaOptions": QUICK_START,
-    # Lists stay objects on the heap; they are not sorted outside of it.
+    # With this setting lists stay objects on the heap and are not sorted outside it.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000000",
 }
 """A heap that is full of live objects, so that garbage is collected all the time."""
@@ -98,7 +98,7 @@ SICK = {
     "python-does-more": daily(compute=330),
     "service-slow": daily(service=3.0),
     "skewed": daily(heavy=0.6, compute=50),
-    # One of four tasks has half of the data: a third of the orders, and its share of the others.
+    # One of four tasks has half of the data: one customer's orders (a third), and a quarter of the other orders.
     "skewed-few": replace(daily(heavy=0.35, compute=330), settings={"spark.sql.shuffle.partitions": "4"}),
     "straggler": daily(straggle=30),
     "collects": Run(other=("lists", "3000000"), settings=SMALL_HEAP),
@@ -182,7 +182,7 @@ def program(name: str, run: Run, into: Path = STAGE) -> list[str]:
 
 @contextlib.contextmanager
 def use_cores(run: Run) -> Iterator[None]:
-    """Run the other processes, which use one core each, until the block ends."""
+    """Run other processes, which use one core each, until the block ends."""
     neighbours = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(run.busy_cores)]
     try:
         yield
@@ -193,7 +193,7 @@ def use_cores(run: Run) -> Iterator[None]:
 
 
 def main() -> None:
-    """Record the named runs, or all."""
+    """Record the named runs, or all runs if none is named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*RUNS, []], help="runs to record; all by default")
     parser.add_argument("--into", type=Path, default=CORPUS, help="folder for the logs")

@@ -1,6 +1,6 @@
 """Record the small event logs of tests/logs/real again: ``python tests/logs/make_logs.py [NAME…]``.
 
-Runs the jobs of ``jobs.py`` with the Spark environments of this checkout; a log takes about half a minute.
+The script runs the jobs of ``jobs.py`` with the Spark environments of this checkout, about half a minute per log.
 Spark runs in a folder with a fixed name, so that a log contains no path of the machine.
 """
 
@@ -28,7 +28,7 @@ from tests.waiting import wait_for  # noqa: E402
 
 REAL = Path(__file__).parent / "real"
 STAGE = Path("/tmp/spark-logs")
-"""Equal on every machine, because the logs contain it."""
+"""The folder is equal on every machine, because the logs contain its path."""
 JOB_SECONDS = 300
 ENOUGH_TASK_ENDS = 45
 SETTINGS = {
@@ -107,7 +107,7 @@ LOGS = {
 
 
 def main() -> None:
-    """Record the named logs, or all."""
+    """Record the named logs, or all logs if none is named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*LOGS, []], help="logs to record; all by default")
     parser.add_argument("--into", type=Path, default=REAL, help="folder for the logs")
@@ -221,7 +221,7 @@ def kill_in_the_middle(output: Path, folder: Path) -> None:
 
 
 def spark_home(name: str) -> Path:
-    """Return the Spark home of an environment, by a path that is equal on every machine."""
+    """Return the Spark home of an environment, as a path that is equal on every machine."""
     home = STAGE / name
     home.parent.mkdir(parents=True, exist_ok=True)
     real = next((ROOT / "build" / "envs" / name / "lib").glob("python*/site-packages/pyspark"))

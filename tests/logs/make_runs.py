@@ -1,6 +1,6 @@
 """Record the runs of one job in tests/logs/runs again: ``python tests/logs/make_runs.py [NAME...]``.
 
-Six healthy runs, one on a busy machine, one with three times the rows, and runs with problems.
+The runs are six healthy ones, one on a busy machine, one with three times the rows, and several with problems.
 Spark runs as in ``make_logs.py``, so that a log contains no path or name of the machine.
 """
 

@@ -1,4 +1,4 @@
-"""Sums generated rows, in one application for each number: ``rows_job.py ROWS…``.
+"""Sums generated rows, in one application for each given number of rows: ``rows_job.py ROWS…``.
 
 The rows come from a range, whose records Spark counts, and from a Python RDD, whose records it does not count.
 """

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 MODE = sys.argv[1]
 ROWS = {"grown": 24_000}.get(MODE, 8_000)
-# A slow service: waiting uses no CPU time.
+# A slow service; waiting for it uses no CPU time.
 WAIT_SECONDS = {"waits": 1.2}.get(MODE, 0.0)
 HEAVY_ROWS = 1_500 if MODE == "skewed" else 0
 HEAVY_BYTES = 2_000
@@ -22,14 +22,14 @@ PARTITIONS = 8
 
 
 def keyed(number: int) -> tuple[int, str]:
-    """Return key and text of a row. Texts compress badly; in a skewed run, one key has most of the data."""
+    """Return key and text of a row. The texts compress poorly; in a skewed run, one key has most of the data."""
     heavy = number < HEAVY_ROWS
     text = random.Random(number).randbytes(HEAVY_BYTES if heavy else 50).hex()
     return 3 if heavy else number % PARTITIONS, text
 
 
 def ask(rows: Iterable[tuple[int, str]]) -> Iterable[int]:
-    """Process each row, and wait for the service at each hundredth row. Rows with long texts take longer."""
+    """Process each row, and wait for a service at each hundredth row. Rows with long texts take longer."""
     for place, (_, text) in enumerate(rows):
         if place % 100 == 0:
             time.sleep(WAIT_SECONDS)

@@ -1,4 +1,4 @@
-"""Uses the fixtures of the integration tests."""
+"""Imports the fixtures of the integration tests."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def version(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.timeout(600)
 def test_guarantee_08_one_jar_reports_all_facts_of_a_job(run_job, facts, topics, kafka_bootstrap, tmp_path, version):
-    """With separate executors, no fact is missing, repeated or wrong, and no fault occurs."""
+    """With separate executors, no fact is missing, repeated or wrong, and the plugin has no error."""
     flag = tmp_path / "flag"
     job = run_job(
         version,
@@ -63,7 +63,7 @@ def test_guarantee_08_one_jar_reports_all_facts_of_a_job(run_job, facts, topics,
 def test_guarantee_07_file_switches_collector_off_at_run_time(
     run_job, facts, topics, kafka_bootstrap, tmp_path, version
 ):
-    """In local mode the collector stops, and the job continues and succeeds."""
+    """In local mode, the collector can be stopped, and the job continues and succeeds."""
     flag, switch = tmp_path / "flag", tmp_path / "off"
     job = run_job(
         version,

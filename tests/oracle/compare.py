@@ -1,6 +1,6 @@
 """Print every difference between the kernel and the oracle: ``python tests/oracle/compare.py PATH…``.
 
-Logs at and below the paths are compared. The exit code is 1 if there is a difference.
+All logs at or below the given paths are compared. The exit code is 1 if there is a difference.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ KEYS = {
     "executors": ("executor_id",),
     "stages": ("stage_id", "stage_attempt"),
 }
-"""Tables that both have, and the columns that identify a row."""
+"""Tables that both kernel and oracle have, and the columns that identify a row."""
 TASK_TABLES = ("tasks", "task_starts")
-"""Tables that are compared row by row, because both have the order of the log."""
+"""Tables that are compared row by row, because kernel and oracle return the rows in the order of the log."""
 QUERY_TABLES = ("sql_executions", "plan_nodes", "accumulators", "executor_metrics", "streaming_progress")
 """Tables that are compared as sets of rows."""
 KERNEL_COLUMNS = {"stages": ("call_site",), "sql_executions": ("call_site",), "plan_nodes": ("detail",)}
@@ -109,7 +109,7 @@ def evidence_differences(kernel: Mapping[str, Any], oracle: Mapping[str, Any]) -
 
 
 def bad_line(line: Mapping[str, Any]) -> tuple[str, int, int]:
-    """Return the place of a malformed line; each reader has its own reasons."""
+    """Return only the place of a malformed line, because each reader words the reason differently."""
     return Path(line["file"]).name, line["line"], line["offset"]
 
 

@@ -1,7 +1,7 @@
 """Decompresses event logs in memory. The code is simple and slow.
 
-The first bytes determine the container, never the name.
-A truncated or invalid container gives the bytes before the damage and an error.
+The first bytes of a file determine its container; the file's name does not.
+For a truncated or invalid container, the result is an error and the bytes before the damage.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Plain(NamedTuple):
 def unpack(packed: bytes) -> Plain:
     """Decompress one file; a file without a known container is returned unchanged.
 
-    A zip or gzip may hold another container, because some cloud consoles serve logs so: ``gzip+zip``.
+    A zip or gzip may contain another container (``gzip+zip``), because some cloud consoles serve logs in this form.
     """
     codec, pieces = _container(packed)
     if pieces is None:

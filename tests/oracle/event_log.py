@@ -1,8 +1,8 @@
 """An independent reader of Spark event logs: it parses every line with Python's json and follows the definitions.
 
 It shares no code with the kernel, so that tests can compare the two.
-If an old version of Spark does not write a field, it has the default of Spark's own reader (JsonProtocol):
-stage attempt 0, no failure, zero bytes of shuffle.
+If an old version of Spark does not write a field, the field has the default of Spark's own reader (JsonProtocol): stage
+attempt 0, no failure, zero bytes of shuffle.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Oracle:
     """Reads the files of one log in order.
 
     Afterwards ``stages``, ``jobs``, ``executors``, ``applications``, ``tasks``, ``task_starts`` and ``failures.rows``
-    are lists of rows with the kernel's columns, and ``evidence`` has what was read, skipped and truncated.
+    are lists of rows with the kernel's columns, and ``evidence`` lists what was read, skipped and truncated.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Oracle:
         rows = data.split(b"\n")
         tail = rows.pop()
         for number, row in enumerate(rows, start=1):
-            # A line of white space is no event, and is not malformed.
+            # A line of white space is neither an event nor malformed.
             if row.strip() and not self._line(row):
                 self._malformed.append({"file": name, "line": number, "offset": offset})
             offset += len(row) + 1
@@ -87,7 +87,7 @@ class Oracle:
         return len(rows) + whole, not whole
 
     def _line(self, row: bytes) -> bool:
-        """Read the line if it is a JSON object with the text ``Event``, and return whether the line was read."""
+        """Read the line if it is a JSON object whose ``Event`` is a string, and return whether the line was read."""
         try:
             event = json.loads(row.decode(errors="replace"))
         except (ValueError, RecursionError):
@@ -108,7 +108,7 @@ class Oracle:
     # ---- values
 
     def number(self, holder: Any, *path: str) -> int | None:
-        """Return the integer at a path, which may be written as a string. Count any other value as odd."""
+        """Return the integer at a path, given as a number or a string. Any other value is counted as odd."""
         value = at(holder, *path)
         if value is None:
             return None
@@ -215,7 +215,7 @@ class Oracle:
 
     @property
     def executors(self) -> list[Row]:
-        """Return one row for each executor, or driver, that was added, was removed, or had a block manager."""
+        """Return one row for each executor (or driver) that was added, was removed, or had a block manager."""
         return self._executors.rows
 
     @property

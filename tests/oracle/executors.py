@@ -10,7 +10,7 @@ Number = Callable[..., int | None]
 
 
 class Executors:
-    """Collects the events of executors; ``number`` reads the number at a path and counts other values."""
+    """Collects the events of executors; ``number`` reads the number at a path and counts any other value as odd."""
 
     def __init__(self, number: Number) -> None:
         self._number = number
@@ -48,7 +48,7 @@ class Executors:
     def _block_manager(self, event: Event) -> None:
         """Read the block manager of an executor.
 
-        Before Spark 1.3 only block managers were logged. The block manager of the driver is no executor.
+        Before Spark 1.3, logs contain only block managers. The block manager of the driver is not an executor.
         """
         name = text(event, "Block Manager ID", "Executor ID")
         if name in {"driver", "<driver>"}:

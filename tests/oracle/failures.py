@@ -28,9 +28,9 @@ class Failures:
 
     @property
     def rows(self) -> list[Row]:
-        """Return one row per failure class of each stage attempt, by first failure.
+        """Return one row per failure class of each stage attempt, ordered by the first failure.
 
-        If there are too many classes, the first by name are returned.
+        If there are too many classes, those that come first by name are returned.
         """
         return [
             {"stage_id": stage, "stage_attempt": attempt, **_row(name, failed)}

@@ -27,7 +27,7 @@ PEAKS = {
 
 
 class Queries:
-    """Collects the events of its tables; ``number`` reads the number at a path and counts other values."""
+    """Collects the events of these rows; ``number`` reads the number at a path and counts any other value as odd."""
 
     def __init__(self, number: Number) -> None:
         self._number = number
@@ -78,7 +78,7 @@ class Queries:
         row = self._execution(event)
         if row is not None:
             row["ended_ms"] = self._number(event, "time")
-            message = text(event, "errorMessage")  # an empty text if it succeeded, none before Spark 3.4
+            message = text(event, "errorMessage")  # an empty string if it succeeded; absent before Spark 3.4
             row["failure_reason"] = message or None
             row["reported_status"] = None if message is None else "failed" if message else "succeeded"
 
@@ -119,7 +119,7 @@ class Queries:
 
     def _stage_completed(self, event: Event) -> None:
         stage = event.get("Stage Info")
-        # The reader of stages has already counted odd values of these two.
+        # The reader of stages has already counted odd values of these two fields.
         number, attempt = (whole_number(at(stage, key)) for key in ("Stage ID", "Stage Attempt ID"))
         for each in at(stage, "Accumulables") or []:
             self.accumulators.append({
@@ -182,9 +182,9 @@ class Queries:
 
 
 def integer(value: Any) -> int | None:
-    """Return an integer, which may be a string.
+    """Return an integer that is given as a number or as a string.
 
-    Accumulators may hold any other value, which is not counted as odd.
+    An accumulator may have a value of any other type; such a value is not counted as odd.
     """
     if isinstance(value, str) and value.lstrip("-").isdecimal():
         value = int(value)
@@ -192,7 +192,7 @@ def integer(value: Any) -> int | None:
 
 
 def moment(when: str | None) -> int | None:
-    """Return an ISO time in UTC as ms since the epoch."""
+    """Convert an ISO time in UTC to ms since the epoch."""
     if when is None:
         return None
     return round(dt.datetime.fromisoformat(when).timestamp() * 1000)

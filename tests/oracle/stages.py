@@ -10,9 +10,9 @@ from tests.oracle.tasks import slowest_task
 from tests.oracle.values import Event, Row, distribution, first_jobs, scope_names, text
 
 Number = Callable[..., int | None]
-"""Reads the number at a path of keys, and counts values that are no number."""
+"""Reads the number at a path of keys, and counts values that are not numbers."""
 Numbers = Callable[[object, str], list[int]]
-"""Reads the numbers of a list, and counts values that are no number."""
+"""Reads the numbers of a list, and counts values that are not numbers."""
 
 SUMS = ("run_ms", "cpu_ns", "gc_ms", "deserialize_ms", "result_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
         "shuffle_read_bytes", "shuffle_read_records", "fetch_wait_ms", "shuffle_write_bytes", "shuffle_write_records",
@@ -29,7 +29,7 @@ class Stages:
         self._stages: dict[tuple[int, int], Row] = {}
 
     def submitted(self, event: Event) -> None:
-        """Add a StageSubmitted: description, job group and SQL execution."""
+        """Add a StageSubmitted, with its description, job group and SQL execution."""
         stage = self._update(event)
         if stage is None:
             return
@@ -39,7 +39,7 @@ class Stages:
         stage["sql_execution_id"] = owner["sql_execution_id"]
 
     def completed(self, event: Event) -> None:
-        """Add a StageCompleted: status and rows of the busiest operator."""
+        """Add a StageCompleted, with its status and the rows of its busiest operator."""
         stage = self._update(event)
         if stage is not None:
             stage["status"] = "succeeded" if stage["failure_reason"] is None else "failed"
@@ -121,7 +121,7 @@ class Stages:
 
 
 def _aggregate(stage: Row, row: Row) -> None:
-    """Add a task end: sums cover all ends of the stage attempt, distributions only the succeeded ones."""
+    """Add a task end: sums include all task ends of the stage attempt, distributions only the succeeded ones."""
     launched, finished = row["launched_ms"], row["finished_ms"]
     wall = None if launched is None or finished is None else finished - launched
     stage["tasks"] += 1

@@ -8,7 +8,7 @@ from typing import Any
 from tests.oracle.values import Event, Row, at, flag, text
 
 Number = Callable[..., int | None]
-"""Reads the number at a path of keys, and counts values that are no number."""
+"""Reads the number at a path of keys, and counts values that are not numbers."""
 
 INFO = {
     "task_id": "Task ID",
@@ -55,7 +55,7 @@ STARTED = ("stage_id", "stage_attempt", "task_id", "task_index", "task_attempt",
 
 
 def task_info(event: Event, number: Number) -> Row:
-    """Return the values that task starts and task ends have."""
+    """Return the values that both task starts and task ends have."""
     return {
         "stage_id": number(event, "Stage ID"),
         "stage_attempt": number(event, "Stage Attempt ID") or 0,
@@ -66,7 +66,7 @@ def task_info(event: Event, number: Number) -> Row:
 
 
 def slowest_task(succeeded: list[tuple[int, bool, int, Row]]) -> Row:
-    """Return the columns about the longest task attempt of a stage; of equal ones, the one with the lowest index."""
+    """Return the columns about the longest task attempt of a stage; of equally long ones, the lowest index counts."""
     names = ("task_index", "task_ms", "task_bytes", "task_gc_ms", "task_executor_id", "task_host")
     if not succeeded:
         return {f"slowest_{name}": None for name in names}

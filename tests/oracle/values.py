@@ -1,4 +1,4 @@
-"""Values of events: numbers, texts, scopes, depths, and distributions of values."""
+"""Reads values of events: numbers, texts, scopes, depths, and distributions of values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def text(holder: Any, *path: str) -> str | None:
 
 
 def whole_number(value: Any) -> int | None:
-    """Return an integer of 64 bits, with fractions cut towards zero; ``None`` for other values."""
+    """Return the value as an integer of 64 bits, with fractions cut towards zero; ``None`` for other values."""
     if isinstance(value, str) and NUMBER.fullmatch(value):
         value = int(value) if value.lstrip("+-").isdigit() else float(value)
     if isinstance(value, float) and math.isfinite(value):
@@ -47,7 +47,7 @@ def whole_number(value: Any) -> int | None:
 
 
 def scope_names(info: Event) -> list[str]:
-    """Return the names of the stage's RDD scopes, each once and in the log's order.
+    """Return the distinct names of the stage's RDD scopes, in the log's order.
 
     Of the first 256 RDDs, names with at most 64 different operators are kept; ``WholeStageCodegen (3)`` and
     ``WholeStageCodegen (4)`` are one operator. A scope is JSON inside a JSON string.
@@ -69,7 +69,7 @@ def scope_names(info: Event) -> list[str]:
 
 
 def depth(stage: int, parents: Mapping[int | None, Sequence[int]]) -> int:
-    """Return the length of the longest chain of parent stages from which the stage reads."""
+    """Return the length of the longest chain of ancestors of the stage."""
     known = [parent for parent in parents.get(stage, ()) if parent in parents]
     return 1 + max(depth(parent, parents) for parent in known) if known else 0
 
@@ -100,6 +100,6 @@ def distribution(values: Iterable[int]) -> Row:
 
 
 def flag(value: Any) -> bool | None:
-    """Return a boolean, which may be a text; ``None`` for other values."""
+    """Return a boolean that is given as a boolean or as the string ``true`` or ``false``; ``None`` for other values."""
     words = {True: True, False: False, "true": True, "false": False}
     return words.get(value) if isinstance(value, bool | str) else None

@@ -110,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         help="logs of earlier runs, or folders of logs; durations are compared with runs of the same job; "
-        "all paths up to the next option belong to it",
+        "all paths up to the next option belong to this option",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object for each log, each on its own line")
     parser.add_argument("--html", metavar="FILE", type=Path, help="write the report of one log as HTML")

@@ -82,7 +82,7 @@ def _show(found: Backtest, by_job: bool) -> None:
         f"{found.runs} runs of {found.jobs} jobs, started between {moment(found.since_ms)} and {moment(found.until_ms)}"
     )
     if not found.runs:
-        typer.echo("The store has no ended run of that time; `sparkfuse backfill` adds runs from event logs.")
+        typer.echo("The store has no ended run of this period; `sparkfuse backfill` adds runs from event logs.")
         return
     decided = [rule for rule in found.rules if rule.not_decidable is None]
     if decided:

@@ -32,7 +32,7 @@ DEFAULT_CLUSTER = "default"
 commands = typer.Typer(help="Switch the plugin of one running application off and on.", no_args_is_help=True)
 Key = Annotated[
     Path | None,
-    typer.Option("--key", help="Private key that signs the signal (default: that of the stack in --home)."),
+    typer.Option("--key", help="Private key that signs the signal (default: the key of the stack in --home)."),
 ]
 Started = Annotated[
     int | None, typer.Option("--started-ms", help="Start time of the application, if no store is available.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from sparkfuse.commands.history import DEFAULT_HOME, Home, moment
+from sparkfuse.commands.history import DEFAULT_HOME, Home, moment, money
 from sparkfuse.commands.output import Json, print_json, print_table
 from sparkfuse.stack.errors import MISSING, USAGE, StartError
 from sparkfuse.stack.layout import addresses_of_running_stack
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sparkfuse_native_analytics.fuse_controller.controller_policy import ControllerPolicy
     from sparkfuse_native_analytics.fuse_controller.keys import KeyRing
     from sparkfuse_native_analytics.fuse_operator.orders import Operator
+    from sparkfuse_native_analytics.fuse_operator.state import RuleReport
 
 Answer = TypeVar("Answer")
 UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -126,26 +127,7 @@ def report(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     if as_json:
         print_json([dataclasses.asdict(row) for row in rows])
         return
-    headings = ["rule", "policy", "healthy runs", "false", "right", "missed", "acts", "ended", "unfreed", "saved"]
-    print_table(
-        "Probes by run, and acts",
-        headings,
-        [
-            (
-                row.rule,
-                row.policy_hash[:12],
-                row.healthy_runs,
-                row.false_positives,
-                row.true_positives,
-                row.false_negatives,
-                row.acts,
-                row.ended,
-                row.unfreed,
-                None if row.median_seconds_saved is None else f"{row.median_seconds_saved:.0f} s",
-            )
-            for row in rows
-        ],
-    )
+    _print_report(rows)
 
 
 @commands.command()
@@ -234,6 +216,17 @@ def policies(home: Home = DEFAULT_HOME) -> None:
     from sparkfuse.stack.job_properties import policy_lines
 
     typer.echo(policy_lines(_settings(home)), nl=False)
+
+
+@commands.command()
+def actuator(
+    backend: Annotated[str, typer.Option("--backend", help="kubernetes, yarn, databricks or standalone.")],
+    config: Annotated[Path, typer.Option("--config", help="The configuration file of the actuator.")],
+) -> None:
+    """Run the external actuator, which ends hung and zombie applications by their cluster manager, until SIGTERM."""
+    from sparkfuse_native_analytics.fuse_actuator.__main__ import main
+
+    raise typer.Exit(main(["--backend", backend, "--config", str(config)]))
 
 
 def _policies(settings: Settings) -> ControllerPolicy:
@@ -341,6 +334,9 @@ def _record_row(record: AuditRecord) -> dict[str, object]:
         "at_ms": record.at_ms, "actor": record.actor, "step": record.step, "outcome": record.outcome or None,
         "gate": record.gate or None, "rule": record.rule or None, "action": record.action or None,
         "mode": record.mode or None, "app_id": record.app_id or None, "reason": record.reason or None,
+        "cost": record.cost if record.HasField("cost") else None,
+        "cost_avoided": record.cost_avoided if record.HasField("cost_avoided") else None,
+        "currency": record.currency or None,
     }  # fmt: skip
 
 
@@ -349,7 +345,35 @@ def _receipt_row(receipt: Receipt) -> dict[str, object]:
         "at_ms": receipt.at_ms, "actor": "hook", "step": receipt.outcome, "outcome": None, "gate": receipt.gate or None,
         "rule": receipt.rule or None, "action": receipt.action or None, "mode": receipt.mode or None,
         "app_id": receipt.app_id, "reason": receipt.reason or None,
+        "cost": None, "cost_avoided": None, "currency": None,
     }  # fmt: skip
+
+
+def _print_report(rows: Sequence[RuleReport]) -> None:
+    headings = ["rule", "policy", "healthy runs", "false", "right", "missed", "acts", "ended", "unfreed", "saved",
+                "cost", "cost avoided", "cost missed"]  # fmt: skip
+    print_table(
+        "Probes by run, and acts",
+        headings,
+        [
+            (
+                row.rule,
+                row.policy_hash[:12],
+                row.healthy_runs,
+                row.false_positives,
+                row.true_positives,
+                row.false_negatives,
+                row.acts,
+                row.ended,
+                row.unfreed,
+                None if row.median_seconds_saved is None else f"{row.median_seconds_saved:.0f} s",
+                money(row.costs.cost, row.costs.currency),
+                money(row.costs.cost_avoided, row.costs.currency),
+                money(row.costs.cost_missed, row.costs.currency),
+            )
+            for row in rows
+        ],
+    )
 
 
 def _print_steps(title: str, rows: Sequence[dict[str, object]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -16,9 +16,12 @@ from sparkfuse.stack.errors import USAGE, StartError
 from sparkfuse.stack.layout import addresses_of_running_stack
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_rules.describe import readable_bytes, readable_duration
+from sparkfuse_rules.knowledge.money import readable_money
 
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
+
+    from sparkfuse_native_analytics.queries.finding_rows import FindingRun
 
 Answer = TypeVar("Answer")
 Home = Annotated[Path, typer.Option("--home", envvar="SPARKFUSE_HOME", help="Folder of the running stack.")]
@@ -170,7 +173,7 @@ def findings(
         return
     print_table(
         "Findings",
-        ["state", "severity", "rule", "job", "stage", "since", "description", "runs"],
+        ["state", "severity", "rule", "job", "stage", "since", "description", "cost", "runs"],
         [
             (
                 each.state,
@@ -180,11 +183,26 @@ def findings(
                 next((each_run.stage_name for each_run in each.runs if each_run.stage_name), None),
                 moment(each.started_ms),
                 each.description,
+                cost_of_runs(each.runs, each.currency),
                 ", ".join(each_run.app_id or "?" for each_run in each.runs),
             )
             for each in found
         ],
     )
+
+
+def cost_of_runs(runs: Sequence[FindingRun], currency: str | None) -> str | None:
+    """Format what the applications of a finding cost until now; None if that is unknown.
+
+    Tasks and stages of one application share its cost, so each application counts once.
+    """
+    by_application = {(each.app_id, each.app_attempt): each.cost for each in runs if each.cost is not None}
+    return money(sum(by_application.values()), currency) if by_application else None
+
+
+def money(amount: float | None, currency: str | None) -> str | None:
+    """Format an amount with its currency; None if the amount is unknown."""
+    return None if amount is None else readable_money(amount, currency or "")
 
 
 def stage_fallback(query_id: int | None) -> str | None:

@@ -34,10 +34,12 @@ def catalog(folder: Path | None) -> Catalog:
     from sparkfuse_rules.catalog import load_catalog
     from sparkfuse_rules.errors import RuleError
     from sparkfuse_rules.owners import read_owners
+    from sparkfuse_rules.prices import read_prices
 
     configuration = Settings.from_environment(os.environ).config_file
     try:
         read_owners(configuration)
+        read_prices(configuration)
         return load_catalog(folder, configuration)
     except RuleError as refused:
         raise StartError(str(refused), USAGE) from refused

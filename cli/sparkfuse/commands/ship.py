@@ -37,7 +37,7 @@ Home = Annotated[Path, typer.Option("--home", envvar="SPARKFUSE_HOME", help="Fol
 Cluster = Annotated[str, typer.Option("--cluster", envvar="SPARKFUSE_CLUSTER", help="Cluster that produced the logs.")]
 Tenant = Annotated[str, typer.Option("--tenant", envvar="SPARKFUSE_TENANT", help="Tenant or team that owns the data.")]
 Name = Annotated[str, typer.Option("--name", help="Unique name of this shipper, the same after a restart.")]
-Once = Annotated[bool, typer.Option("--once", help="Stop after all events that are in the logs now were sent.")]
+Once = Annotated[bool, typer.Option("--once", help="Stop when all events that the logs contain now have been sent.")]
 Look = Annotated[float, typer.Option("--look", min=0.05, help="Seconds between two scans of the folders.")]
 Ended = Annotated[
     float,
@@ -50,7 +50,9 @@ Abandoned = Annotated[
     ),
 ]
 Workers = Annotated[int, typer.Option("--workers", min=1, max=64, help="Number of logs that are read in parallel.")]
-Again = Annotated[bool, typer.Option("--again", help="Also send logs that an earlier backfill of this name has sent.")]
+Again = Annotated[
+    bool, typer.Option("--again", help="Also send logs that an earlier backfill with this name has sent.")
+]
 DEFAULT_HOME = Path(".sparkfuse")
 
 

@@ -142,7 +142,7 @@ class LogContent:
     def advance(self, files: Files, part: Part, reader: LineReader) -> bool:
         """Move the cursor to the reader's position; return whether the cursor moved. Raises FileReplacedError."""
         if files.identity(part.path) != part.identity:
-            raise FileReplacedError(f"{part.path}: another file has its path now")
+            raise FileReplacedError(f"{part.path} was replaced by another file")
         has_moved = reader.resume_at > self.cursor.offset
         self.cursor.advance(part, reader)
         return has_moved

@@ -31,6 +31,7 @@ CREATE TABLE IF NOT EXISTS audit (
   `control_id` Nullable(String),
   `cost` Nullable(Float64),
   `cost_avoided` Nullable(Float64),
+  `currency` Nullable(String),
   `kafka_partition` Int32,
   `kafka_offset` Int64,
   `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')

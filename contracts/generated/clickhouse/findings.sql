@@ -15,9 +15,10 @@ CREATE TABLE IF NOT EXISTS findings (
   `resolved_ms` Nullable(Int64),
   `evidence_ms` Nullable(Int64),
   `completeness` Nullable(Float64),
-  `runs` Array(Tuple(run_key Nullable(String), app_id Nullable(String), app_attempt Nullable(Int32), app_start_ms Nullable(Int64), stage_id Nullable(Int32), stage_attempt Nullable(Int32), task_id Nullable(Int64), executor_id Nullable(String), state Nullable(String), severity Nullable(String), started_ms Nullable(Int64), resolved_ms Nullable(Int64), evidence Map(String, String), query_id Nullable(Int64), stage_name Nullable(String))),
+  `runs` Array(Tuple(run_key Nullable(String), app_id Nullable(String), app_attempt Nullable(Int32), app_start_ms Nullable(Int64), stage_id Nullable(Int32), stage_attempt Nullable(Int32), task_id Nullable(Int64), executor_id Nullable(String), state Nullable(String), severity Nullable(String), started_ms Nullable(Int64), resolved_ms Nullable(Int64), evidence Map(String, String), query_id Nullable(Int64), stage_name Nullable(String), cost Nullable(Float64), cost_avoidable Nullable(Float64))),
   `owner` Nullable(String),
   `team` Nullable(String),
+  `currency` Nullable(String),
   `kafka_partition` Int32,
   `kafka_offset` Int64,
   `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')

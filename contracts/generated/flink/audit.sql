@@ -30,7 +30,8 @@ CREATE TABLE `audit` (
   `approval_id` STRING,
   `control_id` STRING,
   `cost` DOUBLE,
-  `cost_avoided` DOUBLE
+  `cost_avoided` DOUBLE,
+  `currency` STRING
 ) WITH (
   'connector' = 'kafka',
   'topic' = '{prefix}.audit',

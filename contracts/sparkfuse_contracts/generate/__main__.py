@@ -81,6 +81,7 @@ def _java_texts(schema: Schema) -> Mapping[str, str]:
 def _texts(schema: Schema, written: Schema) -> Mapping[str, str]:
     texts = {
         "python/spark_configuration.py": configuration.python_module(configuration.read_list()),
+        "python/view_rows.py": views.python_types(schema),
         "generated/views.json": _json(views.as_data(schema)),
         "generated/tables.json": _json(clickhouse.as_data(schema)),
     }

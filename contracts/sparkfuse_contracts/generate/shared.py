@@ -38,7 +38,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     for key, value in content.items():
         texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
         if key != CASES and not texts and not isinstance(value, (int, str)) and not _are_records(value):
-            raise SchemaError(f"contracts/shared/{path.name}: {key} is not a number, a text or a list of one kind")
+            raise SchemaError(f"contracts/shared/{path.name}: {key} is not a number, a string or a list of one type")
     return content
 
 

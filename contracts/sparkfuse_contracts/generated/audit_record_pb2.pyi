@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Mapping as _Mapping, Optional as _Opti
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class AuditRecord(_message.Message):
-    __slots__ = ("sequence", "previous_hash", "epoch", "step", "actor", "cluster", "app_id", "app_attempt", "app_start_ms", "job_key", "tenant", "team", "rule", "action", "mode", "gate", "reason", "outcome", "query_id", "stage_id", "stage_attempt", "task_id", "signal_id", "finding_id", "policy_hash", "at_ms", "observed", "digest", "approval_id", "control_id", "cost", "cost_avoided")
+    __slots__ = ("sequence", "previous_hash", "epoch", "step", "actor", "cluster", "app_id", "app_attempt", "app_start_ms", "job_key", "tenant", "team", "rule", "action", "mode", "gate", "reason", "outcome", "query_id", "stage_id", "stage_attempt", "task_id", "signal_id", "finding_id", "policy_hash", "at_ms", "observed", "digest", "approval_id", "control_id", "cost", "cost_avoided", "currency")
     class ObservedEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -46,6 +46,7 @@ class AuditRecord(_message.Message):
     CONTROL_ID_FIELD_NUMBER: _ClassVar[int]
     COST_FIELD_NUMBER: _ClassVar[int]
     COST_AVOIDED_FIELD_NUMBER: _ClassVar[int]
+    CURRENCY_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     previous_hash: str
     epoch: int
@@ -78,4 +79,5 @@ class AuditRecord(_message.Message):
     control_id: str
     cost: float
     cost_avoided: float
-    def __init__(self, sequence: _Optional[int] = ..., previous_hash: _Optional[str] = ..., epoch: _Optional[int] = ..., step: _Optional[str] = ..., actor: _Optional[str] = ..., cluster: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., job_key: _Optional[str] = ..., tenant: _Optional[str] = ..., team: _Optional[str] = ..., rule: _Optional[str] = ..., action: _Optional[str] = ..., mode: _Optional[str] = ..., gate: _Optional[str] = ..., reason: _Optional[str] = ..., outcome: _Optional[str] = ..., query_id: _Optional[int] = ..., stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., task_id: _Optional[int] = ..., signal_id: _Optional[str] = ..., finding_id: _Optional[str] = ..., policy_hash: _Optional[str] = ..., at_ms: _Optional[int] = ..., observed: _Optional[_Mapping[str, str]] = ..., digest: _Optional[str] = ..., approval_id: _Optional[str] = ..., control_id: _Optional[str] = ..., cost: _Optional[float] = ..., cost_avoided: _Optional[float] = ...) -> None: ...
+    currency: str
+    def __init__(self, sequence: _Optional[int] = ..., previous_hash: _Optional[str] = ..., epoch: _Optional[int] = ..., step: _Optional[str] = ..., actor: _Optional[str] = ..., cluster: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., job_key: _Optional[str] = ..., tenant: _Optional[str] = ..., team: _Optional[str] = ..., rule: _Optional[str] = ..., action: _Optional[str] = ..., mode: _Optional[str] = ..., gate: _Optional[str] = ..., reason: _Optional[str] = ..., outcome: _Optional[str] = ..., query_id: _Optional[int] = ..., stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., task_id: _Optional[int] = ..., signal_id: _Optional[str] = ..., finding_id: _Optional[str] = ..., policy_hash: _Optional[str] = ..., at_ms: _Optional[int] = ..., observed: _Optional[_Mapping[str, str]] = ..., digest: _Optional[str] = ..., approval_id: _Optional[str] = ..., control_id: _Optional[str] = ..., cost: _Optional[float] = ..., cost_avoided: _Optional[float] = ..., currency: _Optional[str] = ...) -> None: ...

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Finding(_message.Message):
-    __slots__ = ("finding_id", "rule", "severity", "state", "job_key", "scope", "summary", "description", "runbook_url", "cluster", "tenant", "started_ms", "updated_ms", "resolved_ms", "evidence_ms", "completeness", "runs", "owner", "team")
+    __slots__ = ("finding_id", "rule", "severity", "state", "job_key", "scope", "summary", "description", "runbook_url", "cluster", "tenant", "started_ms", "updated_ms", "resolved_ms", "evidence_ms", "completeness", "runs", "owner", "team", "currency")
     FINDING_ID_FIELD_NUMBER: _ClassVar[int]
     RULE_FIELD_NUMBER: _ClassVar[int]
     SEVERITY_FIELD_NUMBER: _ClassVar[int]
@@ -26,6 +26,7 @@ class Finding(_message.Message):
     RUNS_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
     TEAM_FIELD_NUMBER: _ClassVar[int]
+    CURRENCY_FIELD_NUMBER: _ClassVar[int]
     finding_id: str
     rule: str
     severity: str
@@ -45,10 +46,11 @@ class Finding(_message.Message):
     runs: _containers.RepeatedCompositeFieldContainer[FindingRun]
     owner: str
     team: str
-    def __init__(self, finding_id: _Optional[str] = ..., rule: _Optional[str] = ..., severity: _Optional[str] = ..., state: _Optional[str] = ..., job_key: _Optional[str] = ..., scope: _Optional[str] = ..., summary: _Optional[str] = ..., description: _Optional[str] = ..., runbook_url: _Optional[str] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., started_ms: _Optional[int] = ..., updated_ms: _Optional[int] = ..., resolved_ms: _Optional[int] = ..., evidence_ms: _Optional[int] = ..., completeness: _Optional[float] = ..., runs: _Optional[_Iterable[_Union[FindingRun, _Mapping]]] = ..., owner: _Optional[str] = ..., team: _Optional[str] = ...) -> None: ...
+    currency: str
+    def __init__(self, finding_id: _Optional[str] = ..., rule: _Optional[str] = ..., severity: _Optional[str] = ..., state: _Optional[str] = ..., job_key: _Optional[str] = ..., scope: _Optional[str] = ..., summary: _Optional[str] = ..., description: _Optional[str] = ..., runbook_url: _Optional[str] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., started_ms: _Optional[int] = ..., updated_ms: _Optional[int] = ..., resolved_ms: _Optional[int] = ..., evidence_ms: _Optional[int] = ..., completeness: _Optional[float] = ..., runs: _Optional[_Iterable[_Union[FindingRun, _Mapping]]] = ..., owner: _Optional[str] = ..., team: _Optional[str] = ..., currency: _Optional[str] = ...) -> None: ...
 
 class FindingRun(_message.Message):
-    __slots__ = ("run_key", "app_id", "app_attempt", "app_start_ms", "stage_id", "stage_attempt", "task_id", "executor_id", "state", "severity", "started_ms", "resolved_ms", "evidence", "query_id", "stage_name")
+    __slots__ = ("run_key", "app_id", "app_attempt", "app_start_ms", "stage_id", "stage_attempt", "task_id", "executor_id", "state", "severity", "started_ms", "resolved_ms", "evidence", "query_id", "stage_name", "cost", "cost_avoidable")
     class EvidenceEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -71,6 +73,8 @@ class FindingRun(_message.Message):
     EVIDENCE_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     STAGE_NAME_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
+    COST_AVOIDABLE_FIELD_NUMBER: _ClassVar[int]
     run_key: str
     app_id: str
     app_attempt: int
@@ -86,4 +90,6 @@ class FindingRun(_message.Message):
     evidence: _containers.ScalarMap[str, str]
     query_id: int
     stage_name: str
-    def __init__(self, run_key: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., task_id: _Optional[int] = ..., executor_id: _Optional[str] = ..., state: _Optional[str] = ..., severity: _Optional[str] = ..., started_ms: _Optional[int] = ..., resolved_ms: _Optional[int] = ..., evidence: _Optional[_Mapping[str, str]] = ..., query_id: _Optional[int] = ..., stage_name: _Optional[str] = ...) -> None: ...
+    cost: float
+    cost_avoidable: float
+    def __init__(self, run_key: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., task_id: _Optional[int] = ..., executor_id: _Optional[str] = ..., state: _Optional[str] = ..., severity: _Optional[str] = ..., started_ms: _Optional[int] = ..., resolved_ms: _Optional[int] = ..., evidence: _Optional[_Mapping[str, str]] = ..., query_id: _Optional[int] = ..., stage_name: _Optional[str] = ..., cost: _Optional[float] = ..., cost_avoidable: _Optional[float] = ...) -> None: ...

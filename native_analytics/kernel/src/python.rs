@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyCapsule;
 
-use crate::event_log::fact_translation::translator::{INFREQUENT_EVENTS, TASK_EVENTS};
+use crate::event_log::fact_translation::event_names::{INFREQUENT_EVENTS, TASK_EVENTS};
 use crate::event_log::log_tables::Table;
 use crate::facts;
 

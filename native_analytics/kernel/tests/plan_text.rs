@@ -70,7 +70,7 @@ fn details_match_the_shared_cases() {
 }
 
 proptest! {
-    /// Any text of any node gives at most 200 characters and no panic.
+    /// For any text of a node, the detail has at most 200 characters and the function does not panic.
     #[test]
     fn any_text_gives_a_bounded_detail(
         name in prop::sample::select(vec![

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sparkfuse_contracts.configuration import allowed_configuration
 from sparkfuse_kernel.event_logs.log import Log
 from sparkfuse_native_analytics.compare.run import Attempt, Executor, Query, Run, Stage
+from sparkfuse_native_analytics.event_logs.table_rows import StageRow
 from sparkfuse_native_analytics.offline.application import PROPERTIES, Application, read_application
 from sparkfuse_native_analytics.offline.queries import elapsed_ms
 from sparkfuse_rules.knowledge.fingerprint import normal_operators
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _COLUMNS = (
     "stage_id", "stage_attempt", "name", "sql_execution_id", "submitted_ms", "completed_ms", "first_launched_ms",
@@ -48,9 +52,9 @@ def run_of(application: Application) -> Run:
     )
 
 
-def _stages(rows: list[dict[str, Any]], application: Application, until: int) -> Iterator[Stage]:
+def _stages(rows: list[StageRow], application: Application, until: int) -> Iterator[Stage]:
     """Yield one stage per stage id, numbered within its fingerprint in order of submission."""
-    attempts: dict[int, list[tuple[dict[str, Any], str]]] = {}
+    attempts: dict[int, list[tuple[StageRow, str]]] = {}
     for row, fingerprint in zip(rows, application.fingerprints, strict=True):
         if row["submitted_ms"] is not None:
             attempts.setdefault(row["stage_id"], []).append((row, fingerprint))
@@ -83,9 +87,9 @@ def _queries(application: Application) -> Mapping[int, Query]:
     }
 
 
-def _attempt(row: Mapping[str, Any], until: int) -> Attempt:
+def _attempt(row: StageRow, until: int) -> Attempt:
     """Build an attempt with its times in order, so that a clock that was set back gives no negative duration."""
-    submitted = row["submitted_ms"]
+    submitted = row["submitted_ms"] or 0
     completed = max(until if row["completed_ms"] is None else row["completed_ms"], submitted)
     launched = _within(row["first_launched_ms"], submitted, completed)
     finished = _within(row["last_finished_ms"], launched, completed)
@@ -117,7 +121,7 @@ def _attempt(row: Mapping[str, Any], until: int) -> Attempt:
     )
 
 
-def _share_of_successful(row: Mapping[str, Any]) -> Callable[..., int]:
+def _share_of_successful(row: StageRow) -> Callable[..., int]:
     """Return a function that estimates the part of a sum that belongs to successful attempts.
 
     The kernel sums over all ended attempts with metrics, and failed ones read the same data again. The part of failed
@@ -137,24 +141,24 @@ def _count(row: Mapping[str, Any], name: str) -> Any:
     return max(row.get(name) or 0, 0)
 
 
-def _first(stages: list[dict[str, Any]], until: int) -> int:
+def _first(stages: list[StageRow], until: int) -> int:
     return min((row["submitted_ms"] for row in stages if row["submitted_ms"] is not None), default=until)
 
 
-def _properties(environment: Any) -> dict[str, str]:
+def _properties(environment: pa.Table) -> dict[str, str]:
     # The reader also returns properties that identify the job; they are not compared.
     allows = allowed_configuration().allows
     rows = environment.select(["section", "key", "value"]).to_pylist()
     return {row["key"]: row["value"] or "" for row in rows if row["section"] == PROPERTIES and allows(row["key"])}
 
 
-def _executors(executors: Any) -> Iterator[Executor]:
+def _executors(executors: pa.Table) -> Iterator[Executor]:
     for row in executors.select(["cores", "added_ms", "removed_ms"]).to_pylist():
         if row["added_ms"] is not None and (row["cores"] or 0) > 0:
             yield Executor(row["cores"], row["added_ms"], row["removed_ms"])
 
 
-def _plans(plan_nodes: Any) -> dict[int, list[str]]:
+def _plans(plan_nodes: pa.Table) -> dict[int, list[str]]:
     """Return the nodes of the final plan of each SQL execution, without those of adaptive execution."""
     columns = ["sql_execution_id", "plan_version", "name"]
     plans: dict[tuple[int, int], list[str]] = {}
@@ -163,7 +167,7 @@ def _plans(plan_nodes: Any) -> dict[int, list[str]]:
     return {execution: list(normal_operators(plans[execution, version])) for execution, version in sorted(plans)}
 
 
-def _limits(application: Application, stages: list[dict[str, Any]]) -> Iterator[str]:
+def _limits(application: Application, stages: list[StageRow]) -> Iterator[str]:
     if application.started_ms is None:
         yield "The log has no start of the application, so its duration is counted from the first stage."
     if application.ended_ms is None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from sparkfuse_kernel.event_logs.log import Log, NoEventLogError, UnreadableLogError
 from sparkfuse_native_analytics.event_logs.scrubbed import scrubbed
+from sparkfuse_native_analytics.event_logs.table_rows import LogEvidence
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sparkfuse_kernel import Batches
 
 THREADS = 2
 # Limit of logs that are read ahead, before the caller requests them.
@@ -22,10 +28,10 @@ class LogTables:
     """The tables of one log by name (listed in docs/analyze.md), and the reader's evidence about the log."""
 
     log: Log
-    evidence: Mapping[str, Any]
-    batches: Callable[[str], Any]
+    evidence: LogEvidence
+    batches: Callable[[str], Batches]
 
-    def table(self, name: str) -> Any:
+    def table(self, name: str) -> pa.Table:
         """Return a pyarrow table that shares the kernel's memory; secrets in texts of users are masked."""
         import pyarrow as pa
 
@@ -58,7 +64,7 @@ def read_log(
         )
     except OSError as error:
         raise UnreadableLogError(f"{log.name}: cannot be read: {' '.join(str(error).split())}") from error
-    evidence: Mapping[str, Any] = read.evidence
+    evidence = cast(LogEvidence, read.evidence)
     if not evidence["events"]:
         raise NoEventLogError(f"{log.name}: not a Spark event log: {_reason_without_events(evidence)}")
     return LogTables(log, evidence, lambda name: getattr(read, name))
@@ -81,7 +87,7 @@ def read_logs(logs: Sequence[Log], *, environment: Sequence[str] = ()) -> Iterat
                 waiting.append(pool.submit(read, logs[place + PREFETCHED_LOGS]))
 
 
-def _reason_without_events(evidence: Mapping[str, Any]) -> str:
+def _reason_without_events(evidence: LogEvidence) -> str:
     for file in evidence["files"]:
         if file["error"]:
             return str(file["error"])

@@ -6,9 +6,12 @@ The collectors use the same scrubber, so a stage or job has the same name live a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sparkfuse_rules.knowledge.scrubbing import scrub, scrub_query
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Scrubber = Callable[[str], str]
 # Columns that contain texts of users, by table.
@@ -24,14 +27,14 @@ TEXTS: Mapping[str, Mapping[str, Scrubber]] = {
 }
 
 
-def scrubbed(name: str, table: Any) -> Any:
+def scrubbed(name: str, table: pa.Table) -> pa.Table:
     """Return the pyarrow table ``name`` of a log with its texts scrubbed; each distinct text is scrubbed once."""
     for column, scrubber in TEXTS.get(name, {}).items():
         table = table.set_column(table.schema.get_field_index(column), column, _scrubbed(table[column], scrubber))
     return table
 
 
-def _scrubbed(column: Any, scrubber: Scrubber) -> Any:
+def _scrubbed(column: pa.ChunkedArray, scrubber: Scrubber) -> pa.ChunkedArray:
     import pyarrow as pa
 
     encoded = column.combine_chunks().dictionary_encode()

@@ -41,6 +41,8 @@ class Act:
     team: str
     stage: tuple[int, int] | None = None
     outcome: str = ""
+    cost_avoided: float | None = None
+    currency: str = ""
 
 
 class ActRegistry:
@@ -130,4 +132,6 @@ def _act(act_id: str, record: AuditRecord) -> Act:
         tenant=record.tenant,
         team=record.team,
         stage=(record.stage_id, record.stage_attempt) if record.HasField("stage_id") else None,
+        cost_avoided=record.cost_avoided if record.HasField("cost_avoided") else None,
+        currency=record.currency,
     )

@@ -21,6 +21,10 @@ TRUE_POSITIVE, FALSE_POSITIVE = "true_positive", "false_positive"
 TRUE_NEGATIVE, FALSE_NEGATIVE = "true_negative", "false_negative"
 # The score of a control sample whose run failed for another reason.
 UNRELATED = "unrelated"
+# The score of a probe that a gate before the predicate refused, such as a hold or a blind hook: it shows nothing about
+# the policy.
+NOT_EVALUATED = "not_evaluated"
+PREDICATE = "predicate"
 # Limits of probes of one run and rule, and of all runs in a minute: enough for scores, little load for drivers and the
 # broker.
 PROBES_PER_RUN = 3
@@ -68,6 +72,8 @@ class Probe:
         """The score of a complete probe."""
         if self.answer == "would_act":
             return FALSE_POSITIVE if self.healthy else TRUE_POSITIVE
+        if self.gate != PREDICATE:
+            return NOT_EVALUATED
         if self.healthy:
             return TRUE_NEGATIVE
         return FALSE_NEGATIVE if self.matched else UNRELATED
@@ -167,7 +173,7 @@ class ProbeRecord:
 
     @property
     def healthy_runs(self) -> set[Run]:
-        """Distinct healthy runs that were probed."""
+        """Distinct healthy runs whose hooks evaluated the predicate of the policy."""
         return self.runs.get(TRUE_NEGATIVE, set()) | self.false_runs
 
     def shortfall(self, needed: int) -> str | None:

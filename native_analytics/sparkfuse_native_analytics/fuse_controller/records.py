@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_contracts.generated.signal_pb2 import Signal
 from sparkfuse_contracts.links import running_job_url
-from sparkfuse_native_analytics.fuse_controller.act_registry import VERIFIED, Act
+from sparkfuse_native_analytics.fuse_controller.act_registry import ENDED, VERIFIED, Act
 from sparkfuse_native_analytics.fuse_controller.gates import Case
 from sparkfuse_native_analytics.fuse_controller.probes import SCORED, Probe
 from sparkfuse_native_analytics.fuse_controller.scope import Run
@@ -114,6 +114,16 @@ def case_record(case: Case, step: Step, now_ms: int, signal: Signal | None = Non
     for name in ("query_id", "task_id"):
         if signal is not None and signal.HasField(name):
             setattr(record, name, getattr(signal, name))
+    return _with_costs(record, case)
+
+
+def _with_costs(record: AuditRecord, case: Case) -> AuditRecord:
+    """Add the costs that detection estimated for the run; unknown costs stay absent."""
+    run = case.candidate.run
+    if run.HasField("cost"):
+        record.cost, record.currency = run.cost, case.candidate.finding.currency
+        if run.HasField("cost_avoidable"):
+            record.cost_avoided = run.cost_avoidable
     return record
 
 
@@ -179,6 +189,8 @@ def verified_record(act: Act, outcome: str, reason: str, now_ms: int) -> AuditRe
     )
     if act.stage is not None:
         record.stage_id, record.stage_attempt = act.stage
+    if act.cost_avoided is not None and outcome == ENDED:
+        record.cost_avoided, record.currency = act.cost_avoided, act.currency
     return _of_run(act.run, record)
 
 

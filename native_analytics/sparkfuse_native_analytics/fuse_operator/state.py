@@ -24,6 +24,7 @@ from sparkfuse_native_analytics.fuse_controller.probes import (
     ProbeRecords,
     probe_records,
 )
+from sparkfuse_native_analytics.fuse_operator.rule_costs import RuleCosts, costs_of
 from sparkfuse_native_analytics.fuse_operator.topics import read_all
 
 HOUR_MS = 3_600_000
@@ -73,6 +74,7 @@ class RuleReport:
     ended: int
     unfreed: int
     median_seconds_saved: float | None
+    costs: RuleCosts
 
 
 def read_controls(settings: Settings, keys: KeyRing) -> tuple[ControlBook, list[Control]]:
@@ -123,6 +125,7 @@ def report(audit: AuditLogView) -> list[RuleReport]:
                 ended=outcomes.count("ended"),
                 unfreed=outcomes.count("unfreed"),
                 median_seconds_saved=_median_saved(audit.records, rule, policy_hash),
+                costs=costs_of(audit.records, rule, policy_hash),
             )
         )
     return found

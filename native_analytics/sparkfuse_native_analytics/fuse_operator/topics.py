@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
@@ -12,6 +13,8 @@ from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 
 ANSWER_SECONDS = 10.0
+# `consume` waits this long for more records, also if all partitions are at their ends.
+READ_SECONDS = 0.1
 _CLIENT = "sparkfuse-fuse-operator"
 
 
@@ -28,8 +31,10 @@ class Record:
     appended_ms: int
 
 
-def read_all(settings: Settings, topic: str, since_ms: int | None = None) -> list[Record]:
-    """Return the committed records of a topic, optionally only those appended since ``since_ms``.
+def read_all(
+    settings: Settings, topic: str, since_ms: int | None = None, *, key: str | None = None, until_ms: int | None = None
+) -> list[Record]:
+    """Return the committed records of a topic, optionally only those of a key and a time, by the broker's clock.
 
     Records of one partition keep their order. Raises TopicError.
     """
@@ -57,7 +62,8 @@ def read_all(settings: Settings, topic: str, since_ms: int | None = None) -> lis
         if since_ms is not None:
             places = consumer.offsets_for_times(places, timeout=ANSWER_SECONDS)
         consumer.assign(places)
-        return _to_the_end(consumer, len(places), settings)
+        found = _to_the_end(consumer, places, settings, until_ms)
+        return [record for record in found if key is None or record.key == key]
     except KafkaException as error:
         reason = (errors or [error.args[0]])[0].str()
         raise TopicError(f"Kafka at {settings.kafka_bootstrap} cannot be read: {reason}") from error
@@ -92,19 +98,22 @@ def append(settings: Settings, topic: str, key: str, content: bytes) -> None:
         raise TopicError(f"Kafka at {settings.kafka_bootstrap} did not store the record in {topic}: {reason}")
 
 
-def _to_the_end(consumer: Consumer, partitions: int, settings: Settings) -> list[Record]:
-    found: list[Record] = []
-    left, until = partitions, time.monotonic() + 6 * ANSWER_SECONDS
+def _to_the_end(
+    consumer: Consumer, places: list[TopicPartition], settings: Settings, until_ms: int | None
+) -> Iterator[Record]:
+    left, until = {place.partition for place in places}, time.monotonic() + 6 * ANSWER_SECONDS
     while left:
         if time.monotonic() > until:
             raise TopicError(f"Kafka at {settings.kafka_bootstrap} does not answer")
-        for message in consumer.consume(1000, 1.0):
+        for message in consumer.consume(1000, READ_SECONDS):
             error = message.error()
             if error is None:
+                if until_ms is not None and message.timestamp()[1] > until_ms:
+                    left.discard(message.partition())
+                    continue
                 key = (message.key() or b"").decode("utf-8", "replace")
-                found.append(Record(key, message.value(), message.timestamp()[1]))
+                yield Record(key, message.value(), message.timestamp()[1])
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001  the client's public name for it
-                left -= 1
+                left.discard(message.partition())
             else:
                 raise KafkaException(error)
-    return found

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from sparkfuse_contracts.generated.view_rows import AppLiveRow, StageLiveRow
+from sparkfuse_native_analytics.event_logs.table_rows import Distribution
 from sparkfuse_native_analytics.offline import job_rows
 from sparkfuse_native_analytics.offline.analysis_types import (
     AnalysedApplication,
@@ -18,9 +20,7 @@ from sparkfuse_native_analytics.offline.analysis_types import (
     Analysis,
     AnalysisEvidence,
     AnalysisFinding,
-    Distribution,
     MalformedLine,
-    ReadFile,
 )
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns
@@ -28,7 +28,7 @@ from sparkfuse_native_analytics.offline.evaluate import Finding, evaluate, undec
 from sparkfuse_native_analytics.offline.expectations import application_expectation, stage_expectations
 from sparkfuse_native_analytics.offline.finding_groups import FindingGroup, group_findings
 from sparkfuse_native_analytics.offline.queries import queries
-from sparkfuse_native_analytics.offline.view_rows import Columns, ViewRows, view_rows
+from sparkfuse_native_analytics.offline.view_rows import ViewRows, view_rows
 from sparkfuse_rules.compiled import CompiledRule
 
 # Limits of a batch of applications that are evaluated together: their number, and the size of their logs.
@@ -47,7 +47,6 @@ _EXPECTED = ("baseline_runs", "expected_ms", "expected_p95_ms", "moved", "work_m
 _NAMES = ("stage_name", "stage_title", "call_site")
 _JOB = ("job_id", "description", "submitted_ms", "completed_ms", "result", "failure_reason", "stage_ids")
 _EXECUTOR = ("executor_id", "host", "added_ms", "removed_ms", "removed_reason", "cores")
-_FILE = ("name", "codec", "bytes", "plain_bytes", "lines", "truncated", "error")
 _SCOPE = ("stage_id", "stage_attempt", "executor_id", "job_id")
 _FAILURE = ("failure_kind", "failure", "retry")
 
@@ -78,8 +77,8 @@ class _Prepared:
     """An application with its expected values and its views."""
 
     application: Application
-    stage_expectations: Sequence[Columns]
-    application_expectation: Columns
+    stage_expectations: Sequence[StageLiveRow]
+    application_expectation: AppLiveRow
     rows: ViewRows
 
 
@@ -119,7 +118,7 @@ def worst_severity(analysis: Analysis) -> str | None:
     return findings[0]["severity"] if findings else None
 
 
-def _application(application: Application, expected: Columns) -> AnalysedApplication:
+def _application(application: Application, expected: AppLiveRow) -> AnalysedApplication:
     return {
         "app_id": application.app_id,
         "attempt": application.attempt,
@@ -129,7 +128,7 @@ def _application(application: Application, expected: Columns) -> AnalysedApplica
         "ended_ms": application.ended_ms,
         "job_key": application.job_key,
         "run_key": application.run_key,
-        "status": application.row["status"],
+        "status": application.row["status"] or "",
         "elapsed_ms": application.row.get("elapsed_ms"),
         "baseline_runs": expected.get("baseline_runs"),
         "expected_ms": expected.get("expected_ms"),
@@ -161,7 +160,7 @@ def _executors(application: Application) -> list[AnalysedExecutor]:
 
 def _evidence(application: Application) -> AnalysisEvidence:
     log, evidence = application.read.log, application.read.evidence
-    files = [cast(ReadFile, {name: file[name] for name in _FILE}) for file in evidence["files"]]
+    files = evidence["files"]
     lines = [
         MalformedLine(file=line["file"], line=line["line"], reason=line["reason"])
         for line in evidence["malformed_lines"]
@@ -185,7 +184,7 @@ def _evidence(application: Application) -> AnalysisEvidence:
     }
 
 
-def _stages(application: Application, expected: Sequence[Columns]) -> list[AnalysedStage]:
+def _stages(application: Application, expected: Sequence[StageLiveRow]) -> list[AnalysedStage]:
     stages = application.tables["stages"]
     plain = ("stage_id", "stage_attempt", *_DESCRIPTION, *_COUNTS, *_SUMS, *_FACTS)
     columns: dict[str, list[Any]] = {name: stages[name].to_pylist() for name in plain}

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-
-class Distribution(TypedDict):
-    """How a number is distributed over task attempts."""
-
-    n: int
-    sum: int
-    min: int | None
-    median: float | None
-    p95: int | None
-    max: int | None
+from sparkfuse_native_analytics.event_logs.table_rows import Distribution, ReadFile
 
 
 class AnalysedApplication(TypedDict):
@@ -34,18 +25,6 @@ class AnalysedApplication(TypedDict):
     expected_p95_ms: int | None
     moved: str | None
     work_measure: str | None
-
-
-class ReadFile(TypedDict):
-    """One file of the log."""
-
-    name: str
-    codec: str
-    bytes: int
-    plain_bytes: int
-    lines: int
-    truncated: bool
-    error: str | None
 
 
 class MalformedLine(TypedDict):

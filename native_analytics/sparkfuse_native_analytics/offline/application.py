@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
+from sparkfuse_contracts.generated.view_rows import AppLiveRow, StageLiveRow
 from sparkfuse_kernel.event_logs.log import Log, UnreadableLogError
 from sparkfuse_native_analytics.event_logs.reading import LogTables, StageKey, read_log, read_logs
+from sparkfuse_native_analytics.event_logs.table_rows import ApplicationRow
 from sparkfuse_native_analytics.offline import application_row, stage_rows
 from sparkfuse_native_analytics.offline.display_names import DisplayNames, display_names
 from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, UNNAMED, attempt_number, identify
@@ -18,6 +20,9 @@ from sparkfuse_rules.knowledge.plan_operators import runs_python
 from sparkfuse_rules.knowledge.scrubbing import scrub_query
 from sparkfuse_rules.knowledge.stage_graph import CompleteRun, StartedStageOfRun, fingerprint_in_run
 from sparkfuse_rules.knowledge.training_samples import ended_well
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PROPERTIES = "Spark Properties"
 # Properties that identify the job. If the start event of the application was lost, the last two replace it.
@@ -45,7 +50,7 @@ class Application:
     """
 
     read: LogTables
-    tables: Mapping[str, Any]
+    tables: Mapping[str, pa.Table]
     app_id: str | None
     attempt: str | None
     attempt_number: int
@@ -60,10 +65,10 @@ class Application:
     fingerprints: tuple[str, ...]
     run_python: tuple[bool, ...]
     stage_completeness: tuple[float, ...]
-    row: Mapping[str, Any]
+    row: AppLiveRow
 
     @cached_property
-    def stage_rows(self) -> Any:
+    def stage_rows(self) -> pa.Table:
         """The view stage_live as an Arrow table, without expected values."""
         rows = stage_rows.stage_rows(self.tables["stages"], self.until_ms)
         names = [self.names.stages[stage_id] for stage_id, _ in self.keys]
@@ -90,9 +95,9 @@ class Application:
         known: list[str | None] = stages["call_site"].to_pylist() if "call_site" in stages.schema.names else []
         return known or [None] * stages.num_rows
 
-    def stages(self, *columns: str) -> list[dict[str, Any]]:
+    def stages(self, *columns: str) -> list[StageLiveRow]:
         """Return some columns of ``stage_rows`` as mappings."""
-        rows: list[dict[str, Any]] = self.stage_rows.select(list(columns)).to_pylist()
+        rows: list[StageLiveRow] = self.stage_rows.select(list(columns)).to_pylist()
         return rows
 
     @property
@@ -134,7 +139,7 @@ def read_applications(
         yield read if isinstance(read, UnreadableLogError) else application_of(read)
 
 
-def read_tasks(application: Application, stages: Iterable[StageKey]) -> Any:
+def read_tasks(application: Application, stages: Iterable[StageKey]) -> pa.Table:
     """Read the task rows of some stage attempts as an Arrow table, in a second pass with bounded memory."""
     return read_log(application.read.log, tables=("tasks",), tasks_of=stages).table("tasks")
 
@@ -177,17 +182,17 @@ def application_of(read: LogTables, now_ms: int | None = None) -> Application:
     )
 
 
-def _first_start(applications: Any) -> dict[str, Any]:
-    rows: list[dict[str, Any]] = applications.slice(0, 1).to_pylist()
-    return rows[0] if rows else dict.fromkeys(applications.schema.names)
+def _first_start(applications: pa.Table) -> ApplicationRow:
+    rows: list[ApplicationRow] = applications.slice(0, 1).to_pylist()
+    return rows[0] if rows else cast(ApplicationRow, dict.fromkeys(applications.schema.names))
 
 
-def _properties(environment: Any) -> dict[str, str]:
+def _properties(environment: pa.Table) -> dict[str, str]:
     rows = environment.select(["section", "key", "value"]).to_pylist()
     return {row["key"]: row["value"] or "" for row in rows if row["section"] == PROPERTIES}
 
 
-def _last_moment(tables: Mapping[str, Any]) -> int | None:
+def _last_moment(tables: Mapping[str, pa.Table]) -> int | None:
     columns = (tables[table][column] for table, columns in _TIME_COLUMNS.items() for column in columns)
     return max((moment for column in columns for moment in column.to_pylist() if moment is not None), default=None)
 
@@ -198,21 +203,20 @@ def _completeness(read: LogTables) -> float:
     A log in progress, or one that is truncated at its end, counts as complete up to its end.
     """
     evidence = read.evidence
-    *earlier, _ = evidence["files"] or [None]
-    if read.log.missing or any(file["truncated"] or file["error"] for file in earlier):
+    if read.log.missing or any(file["truncated"] or file["error"] for file in evidence["files"][:-1]):
         return 0.0
-    there: int = evidence["events"]
-    lost: int = evidence["malformed"] + evidence.get("left_out", 0)
+    there = evidence["events"]
+    lost = evidence["malformed"] + evidence["left_out"]
     return there / (there + lost) if there else 0.0
 
 
-def _run_python(stages: Any, plans: Mapping[int, Sequence[str]]) -> list[bool]:
+def _run_python(stages: pa.Table, plans: Mapping[int, Sequence[str]]) -> list[bool]:
     """Return for each row of stages whether it runs Python functions of the user."""
     rows = stages.select(["scope_names", "sql_execution_id"]).to_pylist()
     return [runs_python(row["scope_names"] or (), plans.get(row["sql_execution_id"], ())) for row in rows]
 
 
-def _fingerprints(tables: Mapping[str, Any], plans: Mapping[int, Sequence[str]]) -> list[str]:
+def _fingerprints(tables: Mapping[str, pa.Table], plans: Mapping[int, Sequence[str]]) -> list[str]:
     """Return the fingerprint of each row of stages; all attempts of a stage have the same fingerprint."""
     columns = ["stage_id", "name", "scope_names", "parent_stage_ids", "sql_execution_id", "depth", "submitted_ms"]
     rows = tables["stages"].select(columns).to_pylist()
@@ -228,7 +232,7 @@ def _fingerprints(tables: Mapping[str, Any], plans: Mapping[int, Sequence[str]])
     return [fingerprint_in_run(row["stage_id"], row["name"], run) for row in rows]
 
 
-def _first_plans(plan_nodes: Any) -> dict[int, list[str]]:
+def _first_plans(plan_nodes: pa.Table) -> dict[int, list[str]]:
     """Return the nodes of each SQL execution's first plan; plans of adaptive execution vary with the data."""
     versions = plan_nodes["plan_version"].to_pylist()
     executions = plan_nodes["sql_execution_id"].to_pylist()
@@ -243,7 +247,7 @@ def _first_plans(plan_nodes: Any) -> dict[int, list[str]]:
     return plans
 
 
-def _failed_stages(tables: Mapping[str, Any]) -> set[int]:
+def _failed_stages(tables: Mapping[str, pa.Table]) -> set[int]:
     """Return the ids of the stages whose last attempt failed."""
     rows = tables["stages"].select(["stage_id", "status"]).to_pylist()
     last = {row["stage_id"]: row["status"] for row in rows}  # sorted by attempt, so the last one remains

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
+from sparkfuse_contracts.generated.view_rows import AppLiveRow
+from sparkfuse_native_analytics.event_logs.table_rows import ApplicationRow, LogEvidence
 from sparkfuse_native_analytics.offline.stage_rows import clamp_int64
 from sparkfuse_rules.knowledge.work import operator_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 VIEW = "app_live"
 SUCCEEDED = "JobSucceeded"
@@ -15,12 +20,12 @@ _READ_RECORDS = ("input_records", "shuffle_read_records")
 
 
 def application_row(
-    application: Mapping[str, Any],
-    tables: Mapping[str, Any],
+    application: ApplicationRow,
+    tables: Mapping[str, pa.Table],
     until_ms: int | None,
-    evidence: Mapping[str, Any],
+    evidence: LogEvidence,
     now_ms: int,
-) -> dict[str, Any]:
+) -> AppLiveRow:
     """Return the columns of app_live that are present, without those of baselines.
 
     ``application`` is a row of the kernel's table applications; ``tables`` has its jobs, stages and executors as Arrow
@@ -34,7 +39,7 @@ def application_row(
     started_ms, ended_ms = application["started_ms"], application["ended_ms"]
     end = until_ms if ended_ms is None else ended_ms
     again = _sum(stages, "resubmitted")  # task ends that Spark reported a second time
-    row = {
+    row: AppLiveRow = {
         "name": application["name"],
         "status": "running" if ended_ms is None else "failed" if failed_jobs else "succeeded",
         "ended_ms": ended_ms,
@@ -61,10 +66,10 @@ def application_row(
         "unfinished_tasks": evidence["unfinished_tasks"],
         "log_silent_ms": None if until_ms is None or ended_ms is not None else clamp_int64(max(0, now_ms - until_ms)),
     }
-    return {name: value for name, value in row.items() if value is not None}
+    return cast(AppLiveRow, {name: value for name, value in row.items() if value is not None})
 
 
-def between_jobs_ms(jobs: Any, end: int) -> int:
+def between_jobs_ms(jobs: pa.Table, end: int) -> int:
     """Return the time in ms without a running job, from the end of the first job to ``end``."""
     times = zip(jobs["submitted_ms"].to_pylist(), jobs["completed_ms"].to_pylist(), strict=True)
     known = sorted((begin, end if done is None else done) for begin, done in times if begin is not None)
@@ -75,14 +80,14 @@ def between_jobs_ms(jobs: Any, end: int) -> int:
     return between
 
 
-def _operator_rows(stages: Any) -> int | None:
+def _operator_rows(stages: pa.Table) -> int | None:
     """Return the rows that operators produced in ended stages without input; None if no stage reports such rows."""
     columns = {name: stages[name].to_pylist() for name in (*_READ_BYTES, *_READ_RECORDS, "operator_rows_max")}
     rows = (operator_rows(_work(dict(zip(columns, row, strict=True)))) for row in zip(*columns.values(), strict=True))
     return clamp_int64(sum(each for each in rows if each)) or None
 
 
-def _work(stage: Mapping[str, Any]) -> dict[str, Any]:
+def _work(stage: Mapping[str, int]) -> dict[str, int]:
     """Return the work of a row of the kernel's table stages as columns of stage_live."""
     return {
         "work_bytes": sum(stage[name] for name in _READ_BYTES),
@@ -91,6 +96,6 @@ def _work(stage: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _sum(stages: Any, *names: str) -> int:
+def _sum(stages: pa.Table, *names: str) -> int:
     """Return the sum of some columns."""
     return clamp_int64(sum(value for name in names for value in stages[name].to_pylist() if value is not None))

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sparkfuse_rules.knowledge.query_plan import QueryPlan
 from sparkfuse_rules.knowledge.stage_names import QueryName, StageName, name_query, name_stage
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class DisplayNames:
         return self.queries_of_stages.get(stage_id) if stage_id is not None else None
 
 
-def display_names(tables: Mapping[str, Any]) -> DisplayNames:
+def display_names(tables: Mapping[str, pa.Table]) -> DisplayNames:
     """Name the queries and stages of an application from the kernel's tables."""
     plans = _plans(tables["plan_nodes"])
     stages: dict[int, StageName] = {}
@@ -61,7 +64,7 @@ def display_names(tables: Mapping[str, Any]) -> DisplayNames:
     return DisplayNames(queries, stages, queries_of_stages)
 
 
-def _plans(plan_nodes: Any) -> dict[int, list[QueryPlan]]:
+def _plans(plan_nodes: pa.Table) -> dict[int, list[QueryPlan]]:
     """Return the versions of each query's plan, oldest first."""
     plans: dict[int, list[QueryPlan]] = {}
     rows = _rows(plan_nodes, "sql_execution_id", "plan_version", "parent", "name", "detail")
@@ -78,7 +81,7 @@ def _plans(plan_nodes: Any) -> dict[int, list[QueryPlan]]:
     return plans
 
 
-def _rows(table: Any, *names: str) -> list[dict[str, Any]]:
+def _rows(table: pa.Table, *names: str) -> list[dict[str, Any]]:
     """Return some columns as mappings; if the table lacks a column, its value is None."""
     present = [name for name in names if name in table.schema.names]
     absent = dict.fromkeys(name for name in names if name not in present)

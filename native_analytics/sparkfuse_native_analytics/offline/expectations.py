@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
+from sparkfuse_contracts.generated.view_rows import AppLiveRow, StageLiveRow
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns
 from sparkfuse_rules.knowledge.baseline import Fit
@@ -15,38 +17,37 @@ from sparkfuse_rules.knowledge.training_samples import (
 )
 from sparkfuse_rules.knowledge.work import work_of
 
-Columns = dict[str, Any]
 _STAGE_COLUMNS = (
     "stage_fingerprint", "status", "elapsed_ms", "finished_cpu_ms", "work_bytes", "work_records",
     "operator_rows_max",
 )  # fmt: skip
 
 
-def stage_expectations(application: Application, earlier: EarlierRuns) -> list[Columns]:
+def stage_expectations(application: Application, earlier: EarlierRuns) -> list[StageLiveRow]:
     """Return, for each stage row, the columns of stage_live that baselines fill; empty if there are too few runs."""
     if application.started_ms is None or not earlier.runs_of(application.job_key):
         return [{} for _ in application.fingerprints]
     fits: dict[str, Fit | None] = {}
-    found = []
-    for stage in application.stages(*_STAGE_COLUMNS):
-        fingerprint = stage["stage_fingerprint"]
+    found: list[StageLiveRow] = []
+    rows = application.stages(*_STAGE_COLUMNS)
+    for stage, fingerprint in zip(rows, application.fingerprints, strict=True):
         if fingerprint not in fits:
             fits[fingerprint] = earlier.baseline_before(application.started_ms, application.job_key, fingerprint)
-        columns = expected(fits[fingerprint], stage, stage["status"] == "running")
+        columns = cast(StageLiveRow, expected(fits[fingerprint], stage, stage["status"] == "running"))
         # A log does not contain the progress of running tasks, so the elapsed time is compared instead of a projection.
         found.append({**columns, "judged_ms": stage["elapsed_ms"]} if columns else columns)
     return found
 
 
-def application_expectation(application: Application, earlier: EarlierRuns) -> Columns:
+def application_expectation(application: Application, earlier: EarlierRuns) -> AppLiveRow:
     """Return the columns of app_live that baselines fill; empty if there are too few runs."""
     if application.started_ms is None or not earlier.runs_of(application.job_key):
         return {}
     fitted = earlier.baseline_before(application.started_ms, application.job_key, APPLICATION)
-    return expected(fitted, application.row, application.row["status"] == "running")
+    return cast(AppLiveRow, expected(fitted, application.row, application.row["status"] == "running"))
 
 
-def expected(fitted: Fit | None, row: Any, running: bool) -> Columns:
+def expected(fitted: Fit | None, row: Mapping[str, Any], running: bool) -> dict[str, Any]:
     """Return the columns that a baseline fills for one row; empty without a baseline."""
     if fitted is None:
         return {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
+from sparkfuse_contracts.generated.view_rows import FailureLiveRow
+from sparkfuse_native_analytics.event_logs.table_rows import FailureRow, StageRow
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_rules.knowledge.failures import classify
 from sparkfuse_rules.knowledge.first_cause import first_cause
@@ -17,19 +19,19 @@ _COPIED = (
 )  # fmt: skip
 
 
-def failure_rows(application: Application) -> list[dict[str, Any]]:
+def failure_rows(application: Application) -> list[FailureLiveRow]:
     """Return rows of failure_live, one for each class of each stage attempt, most failures first."""
     failures = [row for row in application.tables["failures"].to_pylist() if row["failure_class"] != RESUBMITTED]
     if not failures:
         return []
     stages = dict(zip(application.keys, _stages(application), strict=True))
     rows = [_row(failure, stages[failure["stage_id"], failure["stage_attempt"]]) for failure in failures]
-    return sorted(rows, key=lambda row: -row["failed_tasks"])
+    return sorted(rows, key=lambda row: -(row["failed_tasks"] or 0))
 
 
-def _stages(application: Application) -> list[dict[str, Any]]:
+def _stages(application: Application) -> list[FailureLiveRow]:
     """Return, for each stage attempt, the columns of a failure row that come from the stage."""
-    rows: list[dict[str, Any]] = application.tables["stages"].select(["tasks", "resubmitted", "num_tasks"]).to_pylist()
+    rows: list[StageRow] = application.tables["stages"].select(["tasks", "resubmitted", "num_tasks"]).to_pylist()
     return [
         {
             "stage_name": application.names.stage_name(stage_id),
@@ -41,10 +43,11 @@ def _stages(application: Application) -> list[dict[str, Any]]:
     ]
 
 
-def _row(failure: dict[str, Any], stage: dict[str, Any]) -> dict[str, Any]:
+def _row(failure: FailureRow, stage: FailureLiveRow) -> FailureLiveRow:
     cause = classify(failure["failure_class"], failure["failure_reason"])
+    copied = cast(FailureLiveRow, {name: value for name, value in failure.items() if name in _COPIED})
     return {
-        **{name: failure[name] for name in _COPIED},
+        **copied,
         **stage,
         "failed_tasks": failure["failed"],
         "failure_kind": cause.kind,

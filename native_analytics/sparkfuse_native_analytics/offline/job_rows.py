@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
+from sparkfuse_contracts.generated.view_rows import JobLiveRow
+from sparkfuse_native_analytics.event_logs.table_rows import JobRow, SqlExecutionRow, StageRow
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.application_row import SUCCEEDED
 from sparkfuse_native_analytics.offline.display_names import DisplayNames
@@ -25,7 +26,7 @@ from sparkfuse_rules.knowledge.job_failures import failed_stage_of_job, failure_
 VIEW = "job_live"
 
 
-def job_rows(application: Application) -> list[dict[str, Any]]:
+def job_rows(application: Application) -> list[JobLiveRow]:
     """Return rows of job_live, one for each failed or cancelled job or query, in order of their end."""
     jobs = application.tables["jobs"].to_pylist()
     failed = [job for job in jobs if job["result"] not in (None, SUCCEEDED)]
@@ -46,7 +47,7 @@ def job_rows(application: Application) -> list[dict[str, Any]]:
     return [row for _, _, row in sorted(ended, key=lambda each: each[:2])]
 
 
-def _failed_queries(application: Application) -> list[dict[str, Any]]:
+def _failed_queries(application: Application) -> list[SqlExecutionRow]:
     """Return the failed SQL executions in order of their end."""
     executions = application.tables["sql_executions"]
     if executions["failure_reason"].null_count == executions.num_rows:
@@ -56,8 +57,8 @@ def _failed_queries(application: Application) -> list[dict[str, Any]]:
 
 
 def _query_row(
-    query: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]], reported: set[int], names: DisplayNames
-) -> dict[str, Any] | None:
+    query: SqlExecutionRow, jobs: Iterable[JobRow], reported: set[int], names: DisplayNames
+) -> JobLiveRow | None:
     """Return the row of a failed query without a failed job; None if a job failed or the query was cancelled.
 
     A query that fails before its first job has no row: programs probe for tables that may not exist, and continue.
@@ -73,12 +74,12 @@ def _query_row(
         "status": QUERY_FAILED,
         "elapsed_ms": _elapsed(query["started_ms"], query["ended_ms"]),
         "failure_reason": reason,
-        **_failure_columns(as_harmful(failure), reason),
+        **_failure_columns(as_harmful(failure), reason or ""),
         "failed_stage_id": None,
     }
 
 
-def _failed_stages(application: Application) -> Mapping[int, Mapping[str, Any]]:
+def _failed_stages(application: Application) -> Mapping[int, StageRow]:
     """Return the stages whose last attempt failed, by stage id, in order of their end."""
     columns = ["stage_id", "status", "completed_ms", "failure_reason"]
     rows = application.tables["stages"].select(columns).to_pylist()
@@ -95,13 +96,13 @@ def _description(text: str | None, query_id: int | None, names: DisplayNames) ->
     return query.name if query else None
 
 
-def describe_job(job: Mapping[str, Any], names: DisplayNames) -> str | None:
+def describe_job(job: JobRow, names: DisplayNames) -> str | None:
     """Return the user's description of a job, else the name of its query, else that of its last stage."""
     last_stage = max(set(job["stage_ids"]) & names.stages.keys(), default=None)
     return _description(job["description"], job["sql_execution_id"], names) or names.stage_name(last_stage)
 
 
-def _row(job: Mapping[str, Any], failed: Mapping[int, Mapping[str, Any]], names: DisplayNames) -> dict[str, Any]:
+def _row(job: JobRow, failed: Mapping[int, StageRow], names: DisplayNames) -> JobLiveRow:
     of_job = set(job["stage_ids"])
     stage = next((failed[stage_id] for stage_id in failed if stage_id in of_job), None)
     reason, failure = failure_of_job(job["failure_reason"] or "", (stage["failure_reason"] if stage else None) or "")
@@ -122,7 +123,7 @@ def _elapsed(began_ms: int | None, ended_ms: int | None) -> int | None:
     return None if began_ms is None or ended_ms is None else clamp_int64(max(0, ended_ms - began_ms))
 
 
-def _failure_columns(failure: Failure, reason: str) -> dict[str, Any]:
+def _failure_columns(failure: Failure, reason: str) -> JobLiveRow:
     return {
         "failure_kind": failure.kind,
         "failure": failure.reason,

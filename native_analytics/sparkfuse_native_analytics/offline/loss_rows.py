@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
+from sparkfuse_contracts.generated.view_rows import ExecutorLossRow
+from sparkfuse_native_analytics.event_logs.table_rows import ExecutorRow
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_rules.knowledge.executor_losses import (
     ExecutorLosses,
@@ -18,7 +20,7 @@ VIEW = "executor_loss"
 _DRIVERS = frozenset({"driver", "<driver>"})
 
 
-def loss_rows(application: Application) -> list[dict[str, Any]]:
+def loss_rows(application: Application) -> list[ExecutorLossRow]:
     """Return rows of executor_loss, one for each lost executor, those with the most similar losses first.
 
     Executors that are removed with or after the end of the application are not lost and have no row.
@@ -36,17 +38,21 @@ def loss_rows(application: Application) -> list[dict[str, Any]]:
         after, columns = executor_removed(losses, ExecutorRemoval(at_ms, row["added_ms"], row["removed_reason"]))
         if ended_ms is None or not removed_with_application(ended_ms, at_ms, columns["failure"]):
             losses = after
-            found.append(_row(row, columns))
-    return sorted(found, key=lambda row: (-row["lost_alike"], -row["lost_executors"], -row["removed_ms"]))
+            found.append(_row(row, cast(ExecutorLossRow, columns)))
+    return sorted(found, key=_most_similar_losses_first)
 
 
-def _moves(rows: list[dict[str, Any]]) -> list[tuple[int, bool, dict[str, Any]]]:
+def _most_similar_losses_first(row: ExecutorLossRow) -> tuple[int, ...]:
+    return tuple(-(row[name] or 0) for name in ("lost_alike", "lost_executors", "removed_ms"))
+
+
+def _moves(rows: list[ExecutorRow]) -> list[tuple[int, bool, ExecutorRow]]:
     """Return additions and removals of executors: the time in ms, True for a removal, and the executor's row."""
     moves = [(row["added_ms"], False, row) for row in rows if row["added_ms"] is not None]
     return moves + [(row["removed_ms"], True, row) for row in rows if row["removed_ms"] is not None]
 
 
-def _row(executor: dict[str, Any], columns: dict[str, Any]) -> dict[str, Any]:
+def _row(executor: ExecutorRow, columns: ExecutorLossRow) -> ExecutorLossRow:
     return {
         "executor_id": executor["executor_id"],
         "host": executor["host"],

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import cast
 
+from sparkfuse_native_analytics.event_logs.table_rows import JobRow, SqlExecutionRow, StageRow
 from sparkfuse_native_analytics.offline.analysis_types import AnalysedQuery
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.application_row import SUCCEEDED
@@ -20,12 +21,12 @@ _SUMS = (
 
 def queries(application: Application) -> list[AnalysedQuery]:
     """Return the queries of an application by id."""
-    stages: defaultdict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    stages: defaultdict[int, list[StageRow]] = defaultdict(list)
     columns = ["stage_id", "status", "sql_execution_id", *_SUMS]
     for row in application.tables["stages"].select(columns).to_pylist():
         if row["sql_execution_id"] is not None:
             stages[row["sql_execution_id"]].append(row)
-    jobs: defaultdict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    jobs: defaultdict[int, list[JobRow]] = defaultdict(list)
     job_columns = ["job_id", "sql_execution_id", "result", "completed_ms", "failure_reason"]
     for row in application.tables["jobs"].select(job_columns).to_pylist():
         if row["sql_execution_id"] is not None:
@@ -36,7 +37,7 @@ def queries(application: Application) -> list[AnalysedQuery]:
     return [_query(application, each, executions.get(each, {}), stages[each], jobs[each]) for each in ids]
 
 
-def outcome_of(execution: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]]) -> tuple[str, str | None]:
+def outcome_of(execution: SqlExecutionRow, jobs: Iterable[JobRow]) -> tuple[str, str | None]:
     """Return running, succeeded or failed for a query, and why it failed.
 
     ``execution`` is a row of the kernel's table sql_executions, ``jobs`` are the rows of its jobs. Before Spark 3.4,
@@ -53,7 +54,7 @@ def outcome_of(execution: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]]) 
     return "succeeded", None
 
 
-def elapsed_ms(execution: Mapping[str, Any], until_ms: int | None) -> int | None:
+def elapsed_ms(execution: SqlExecutionRow, until_ms: int | None) -> int | None:
     """Return the duration of a query in ms, up to ``until_ms`` if it has no end; None without a start."""
     started, ended = execution.get("started_ms"), execution.get("ended_ms")
     end = until_ms if ended is None else ended
@@ -63,9 +64,9 @@ def elapsed_ms(execution: Mapping[str, Any], until_ms: int | None) -> int | None
 def _query(
     application: Application,
     query_id: int,
-    execution: Mapping[str, Any],
-    stages: list[Mapping[str, Any]],
-    jobs: list[Mapping[str, Any]],
+    execution: SqlExecutionRow,
+    stages: list[StageRow],
+    jobs: list[JobRow],
 ) -> AnalysedQuery:
     names = application.names.queries[query_id]
     status, failure_reason = outcome_of(execution, jobs)
@@ -97,6 +98,6 @@ def _query(
     }
 
 
-def _sums(stages: list[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
+def _sums(stages: list[StageRow]) -> Iterator[tuple[str, int]]:
     for name in _SUMS:
-        yield name, clamp_int64(sum(row[name] or 0 for row in stages))
+        yield name, clamp_int64(sum(cast(int, row.get(name)) for row in stages))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sparkfuse_contracts.columns import view_specs
 from sparkfuse_native_analytics.offline import application_row, failure_rows, job_rows, loss_rows, stage_rows
 from sparkfuse_native_analytics.offline.application import Application
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 # Values by the names of a view's columns.
-Columns = Mapping[str, Any]
+Columns = Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class ViewRows:
     ``job_key`` selects the rule variants for this job.
     """
 
-    views: Mapping[str, Any]
+    views: Mapping[str, pa.Table]
     completeness: Mapping[str, Sequence[float]]
     job_key: str | None = None
 
@@ -33,7 +36,7 @@ def view_rows(
 
     Views that no event log can fill (hosts across applications, executor samples, running tasks) are left out.
     """
-    rows = {
+    rows: dict[str, Sequence[Columns]] = {
         application_row.VIEW: [{**application.row, **application_expectation}],
         failure_rows.VIEW: failure_rows.failure_rows(application),
         job_rows.VIEW: job_rows.job_rows(application),
@@ -48,7 +51,7 @@ def view_rows(
     return ViewRows(views, completeness, application.job_key)
 
 
-def _table(view: str, rows: Sequence[Columns]) -> Any:
+def _table(view: str, rows: Sequence[Columns]) -> pa.Table:
     """Return rows as an Arrow table with all columns of the view; columns that a row lacks are NULL."""
     import pyarrow as pa
 
@@ -60,6 +63,6 @@ def _table(view: str, rows: Sequence[Columns]) -> Any:
     })  # fmt: skip
 
 
-def _clamped(value: Any) -> Any:
+def _clamped(value: object) -> object:
     """Limit an integer to 64 bits, because differences of invalid timestamps can be larger."""
     return stage_rows.clamp_int64(value) if type(value) is int else value

@@ -29,6 +29,8 @@ class FindingRun:
     evidence: dict[str, str] = field(default_factory=dict)
     query_id: int | None = None
     stage_name: str | None = None
+    cost: float | None = None
+    cost_avoidable: float | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Finding:
     completeness: float | None
     owner: str | None
     team: str | None
+    currency: str | None
     runs: list[FindingRun]
 
 

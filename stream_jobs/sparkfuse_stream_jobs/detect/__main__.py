@@ -16,6 +16,7 @@ from sparkfuse_contracts.settings import Settings
 from sparkfuse_rules.catalog import Catalog, load_catalog
 from sparkfuse_rules.errors import RuleError
 from sparkfuse_rules.owners import read_owners
+from sparkfuse_rules.prices import read_prices
 from sparkfuse_stream_jobs.detect.alerts import MIN_FIRING_MS, RESEND_MS, RESOLVED_FOR_MS, PublishIntervals
 from sparkfuse_stream_jobs.detect.job import NAME, Options, build
 from sparkfuse_stream_jobs.detect.metrics import detect_metrics
@@ -60,7 +61,9 @@ def serve_metrics(settings: Settings) -> None:
 
 def _catalog(options: Options, settings: Settings) -> Catalog:
     try:
-        read_owners(settings.config_file)  # an invalid file must raise before the job runs
+        # An invalid file must raise before the job runs.
+        read_owners(settings.config_file)
+        read_prices(settings.config_file)
         return load_catalog(options.catalog, settings.config_file)
     except RuleError as error:
         raise StartError(str(error)) from error

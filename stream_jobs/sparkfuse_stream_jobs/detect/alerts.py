@@ -23,7 +23,16 @@ MIN_FIRING_MS = 15_000
 # A finding lists at most this many runs or tasks; more would not help the reader.
 MAX_RUNS = 50
 # Fields of the finding that the newest evidence of a run replaces.
-_FROM_EVIDENCE = ("summary", "description", "runbook_url", "cluster", "tenant", "evidence_ms", "completeness")
+_FROM_EVIDENCE = (
+    "summary",
+    "description",
+    "runbook_url",
+    "cluster",
+    "tenant",
+    "evidence_ms",
+    "completeness",
+    "currency",
+)
 
 
 @dataclass(frozen=True)

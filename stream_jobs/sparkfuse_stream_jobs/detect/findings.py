@@ -15,8 +15,10 @@ from sparkfuse_rules.compiler import columns
 from sparkfuse_rules.describe import placeholders, render
 from sparkfuse_rules.knowledge.stage_names import query_id_of
 from sparkfuse_rules.owners import Owners
+from sparkfuse_rules.prices import Prices
 from sparkfuse_rules.rule import Rule
 from sparkfuse_rules.runbooks import rule_runbook_url
+from sparkfuse_stream_jobs.detect.finding_costs import fill_costs
 from sparkfuse_stream_jobs.detect.row_columns import present
 from sparkfuse_stream_jobs.detect.subjects import scope
 
@@ -45,11 +47,12 @@ class FindingBuilder:
     evidence: Mapping[str, tuple[str, ...]]
     runbooks: str
     owners: Owners
+    prices: Prices | None = None
 
     @classmethod
-    def of(cls, catalog: Catalog, runbooks: str, owners: Owners) -> FindingBuilder:
+    def of(cls, catalog: Catalog, runbooks: str, owners: Owners, prices: Prices | None = None) -> FindingBuilder:
         """Return a builder; ``runbooks`` is the base URL of the runbooks, ``owners`` maps jobs to owners."""
-        return cls(catalog, {rule.id: _evidence_columns(rule) for rule in catalog.values()}, runbooks, owners)
+        return cls(catalog, {rule.id: _evidence_columns(rule) for rule in catalog.values()}, runbooks, owners, prices)
 
     def __call__(self, rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding:
         """Return the finding, firing since ``started_ms``; its evidence is every column that the rule mentions."""
@@ -76,6 +79,8 @@ class FindingBuilder:
         for tag, mapped in zip(("owner", "team"), self.owners.of(row.job_key), strict=True):
             if value := getattr(row, tag) or mapped:
                 setattr(finding, tag, value)
+        if self.prices is not None and fill_costs(finding.runs[0], row, self.prices):
+            finding.currency = self.prices.currency
         return finding
 
 

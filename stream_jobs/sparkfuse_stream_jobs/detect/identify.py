@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.generated.names_pb2 import DisplayName
+from sparkfuse_rules.knowledge.allocation import driver_memory_mib, executor_memory_mib
 from sparkfuse_rules.knowledge.deadline import SETTING, DeadlineError, deadline_ms
 from sparkfuse_rules.knowledge.identity import identify
 from sparkfuse_stream_jobs.detect import (
+    allocated,
     display_names,
     failure_rows,
     forecast,
@@ -98,6 +100,8 @@ def _add_application(row: LiveRow, state: RunState) -> Iterator[InvalidSetting]:
             owner=identity.owner,
             team=identity.team,
             task_cpus=_task_cpus(started.configuration),
+            driver_memory_mib=driver_memory_mib(started.configuration),
+            executor_memory_mib=executor_memory_mib(started.master, started.configuration),
             refreshed_at_ms=row.window_end_ms,
         )
         try:
@@ -155,6 +159,7 @@ def _identify(row: LiveRow, state: RunState) -> Iterator[DisplayName]:
         if value := getattr(application, tag):
             setattr(row, tag, value)
     kind = row.WhichOneof("row")
+    allocated.fill_allocation(row, state)
     if kind == "stage":
         row.stage.stage_fingerprint = fingerprint(row.stage.stage_id, row.stage.name, state)
         yield from display_names.fill_stage(row, state)

@@ -12,6 +12,7 @@ from sparkfuse_rules.knowledge.executor_losses import (
     executor_removed,
     removed_with_application,
 )
+from sparkfuse_stream_jobs.detect import allocated
 from sparkfuse_stream_jobs.detect.failure_rows import row_like
 from sparkfuse_stream_jobs.detect.state.run_state import ExecutorState, RunState, add_count, application_of
 
@@ -25,17 +26,22 @@ def add_executor(row: LiveRow, state: RunState) -> None:
     """Store an executor that joined. The driver is not stored, although its cores run the tasks in local mode."""
     added, application = row.executor_added, application_of(state)
     known = added.executor_id != DRIVER and state.executors.get(added.executor_id) is not None
-    if known or application.executors >= MAX_EXECUTORS:
+    if known:
+        return
+    if application.executors >= MAX_EXECUTORS:
+        allocated.executor_not_counted(state)
         return
     cores = max(0, added.cores)
     state.application.update(
         replace(application, executor_joined_at_ms=row.window_end_ms, cores=application.cores + cores)
     )
+    memory_mib = allocated.memory_mib_of(row, application)
+    allocated.executor_joined(row, memory_mib, state)
     if added.executor_id == DRIVER:
         return
     state.losses.update(executor_added(state.losses.value() or ExecutorLosses()))
     added_ms = added.added_ms if added.HasField("added_ms") else None
-    state.executors.put(added.executor_id, ExecutorState(added.host, added_ms, cores))
+    state.executors.put(added.executor_id, ExecutorState(added.host, added_ms, cores, memory_mib))
     add_count(state, "executors", 1)
 
 
@@ -47,6 +53,7 @@ def executor_loss_row(row: LiveRow, state: RunState) -> LiveRow | None:
         state.executors.remove(removed.executor_id)
         add_count(state, "executors", -1)
         add_count(state, "cores", -known.cores)
+        allocated.executor_left(row, known, state)
     removed_ms = removed.removed_ms or row.window_end_ms
     if application.ended or removed.executor_id == DRIVER:
         return None

@@ -1,7 +1,7 @@
-"""Runs one kind of job several times and prints wall time and CPU time of each run, and the time to stop.
+"""Runs one kind of job several times, and prints the wall time and CPU time of each run and the time to stop.
 
-CPU time is measured by kind of thread: two runs of the same work differ by ten percent, nearly all of it in task
-threads, where the collector runs only briefly at the start and end of a task.
+CPU time is measured by kind of thread, because two runs of the same work differ by ten percent. Nearly all of this
+difference is in task threads, where the collector runs only briefly at the start and end of a task.
 Settings: spark.bench.kind (ordinary: tasks of 200 ms; tiny: tasks without work), spark.bench.tasks per run, and
 spark.bench.runs. If spark.sparkfuse.switchFile is set, each run is a pair with the collector on and off, in
 alternating order.
@@ -59,7 +59,7 @@ def cpu_seconds() -> float:
 
 
 def kinds_of_threads() -> dict[str, str]:
-    """Return the kind of each thread by its number; called once, because jcmd pauses the JVM."""
+    """Return the kind of each thread by the thread's number; called once, because jcmd pauses the JVM."""
     output = subprocess.run(["jcmd", str(PID), "Thread.print"], capture_output=True, text=True, check=True).stdout
     return {str(int(number, 0)): kind_of(name) for name, number in THREADS.findall(output)}
 
@@ -85,7 +85,7 @@ def timed(word: str) -> None:
     print(word, json.dumps(values | {kind: now - threads[kind] for kind, now in cpu_by_kind().items()}), flush=True)
 
 
-# Compiling and loading classes is no cost of a long job: 100,000 tiny tasks run for minutes.
+# Compiling and loading classes is not a cost of a long job: 100,000 tiny tasks run for minutes.
 warm_until = time.monotonic() + WARM_UP_SECONDS
 while time.monotonic() < warm_until:
     run()

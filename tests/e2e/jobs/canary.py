@@ -43,7 +43,7 @@ def fails_in_other_words(number):
 def failing():
     try:
         yield
-    except Exception as error:  # each failure is what the test is about; the job goes on
+    except Exception as error:  # the test needs each failure; the job continues
         print("failed as it should:", type(error).__name__)
 
 

@@ -33,7 +33,7 @@ def answers(url: str) -> bool:
 
 @dataclass
 class Part:
-    """One process under test; its log is the failure message of the test."""
+    """One process under test; its log becomes the failure message of the test."""
 
     name: str
     command: list[str]
@@ -117,11 +117,11 @@ class Findings:
     producer: Producer
 
     def publish(self, *findings: Finding) -> None:
-        """Write findings in this order and as one batch, so that the sender reads them together."""
+        """Write findings in the given order as one batch, so that the sender reads them together."""
         self.publish_bytes(*(to_json(finding) for finding in findings))
 
     def publish_bytes(self, *values: bytes) -> None:
-        """Write any records in this order."""
+        """Write any records in the given order."""
         for value in values:
             self.producer.produce(f"{self.prefix}.findings", value, key=b"same partition, so one order")
         assert self.producer.flush(60) == 0
@@ -135,7 +135,7 @@ def findings(kafka_bootstrap, topic_prefix) -> Findings:
 
 @pytest.fixture
 def sender(part, findings, kafka_bootstrap, free_port) -> Callable[..., Part]:
-    """Return a function that starts the sender for some Alertmanagers and waits for its metrics."""
+    """Return a function that starts the sender for the given Alertmanagers and waits until it serves its metrics."""
 
     def start(*urls: str) -> Part:
         port = free_port()

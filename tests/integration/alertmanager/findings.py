@@ -1,4 +1,4 @@
-"""Findings as detection publishes them, and short summaries of notifications."""
+"""Creates findings as the detect job publishes them, and short summaries of notifications."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def now_ms() -> int:
 
 
 def finding(scope: str = "stage:1", app_id: str = "app-1", **fields) -> Finding:
-    """Return a finding as detection would publish it now."""
+    """Return a finding as the detect job would publish it now."""
     base: dict[str, Any] = {
         "finding_id": f"id-{fields.get('rule', 'stage_skew')}-{scope.replace(':', '-')}",
         "rule": "stage_skew",

@@ -1,4 +1,4 @@
-"""Delivery of a finding from Kafka to a notification, with the real broker, sender and Alertmanager."""
+"""Tests the delivery of a finding from Kafka to a notification, with the real broker, sender and Alertmanager."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ NOTIFICATION_SECONDS = 120
 
 
 def test_repeated_finding_is_notified_once(alertmanager, receiver, findings, sender):
-    """Two stages of a job, whose findings two runs repeat, cause one notification.
+    """Findings about two stages of a job, repeated in two runs, cause one notification.
 
-    Their resolution causes one more. An unavailable peer or a killed sender causes no second notification.
+    The resolution of the findings causes one more notification. An unavailable second Alertmanager or a killed sender
+    causes no second notification.
     """
     running = sender(DEAD_PEER, alertmanager.url)
     for app_id in ("app-1", "app-1", "app-2"):
@@ -70,9 +71,9 @@ def test_slack_shows_user_text_without_markup(alertmanager, receiver, findings, 
 
 
 def test_restarted_alertmanager_gets_all_alerts(alertmanager, receiver, findings, sender, tmp_path):
-    """After an Alertmanager lost its state, the next repetition sends all firing alerts to it.
+    """If an Alertmanager has lost its state, the next repetition sends all firing alerts to it.
 
-    Findings of the outage are notified afterwards.
+    Findings that fired during the outage are notified afterwards.
     """
     running = sender(alertmanager.url)
     findings.publish(finding("stage:1"))
@@ -129,7 +130,7 @@ def test_changed_severity_leaves_no_alert_firing(alertmanager, receiver, finding
 def test_symptoms_of_a_cause_are_not_notified(alertmanager, receiver, findings, sender):
     """If a skewed stage is slow, only the skew is notified.
 
-    An earlier symptom resolves with its cause, and the symptom of the next run is notified again.
+    A symptom that fired before its cause resolves with the cause, and the symptom of the next run is notified again.
     """
     sender(alertmanager.url)
     slow = {"rule": "stage_slow", "severity": "warning"}
@@ -162,7 +163,7 @@ def _alerts(deliveries: list) -> list:
 def test_invalid_record_becomes_a_dead_letter(alertmanager, receiver, findings, sender, kafka_bootstrap):
     """An invalid record is stored as a dead letter with reason and origin, and counted.
 
-    The sender continues with other records.
+    The sender then continues with the other records.
     """
     running = sender(alertmanager.url)
     findings.publish_bytes(b"\xff not a finding")
@@ -182,7 +183,7 @@ def test_invalid_record_becomes_a_dead_letter(alertmanager, receiver, findings, 
 
 
 def test_failed_start_prints_one_sentence(findings, kafka_bootstrap):
-    """An invalid setting has exit code 2, a missing topic 3, each with one sentence and no traceback."""
+    """The exit code is 2 for an invalid setting and 3 for a missing topic, each with one sentence and no traceback."""
     wrong = _start(SPARKFUSE_ALERTMANAGER_URLS="nowhere")
     missing = _start(SPARKFUSE_KAFKA_BOOTSTRAP=kafka_bootstrap, SPARKFUSE_TOPIC_PREFIX="nobody")
 

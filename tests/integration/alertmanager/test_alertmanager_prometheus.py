@@ -1,4 +1,4 @@
-"""The alerts about the pipeline, with the real Prometheus, sender and Alertmanager."""
+"""Tests the alerts about the pipeline, with the real Prometheus, sender and Alertmanager."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.waiting import wait_for
 
 
 def test_prometheus_alerts_about_the_pipeline(alertmanager, receiver, findings, sender, part, free_port, tmp_path):
-    """The shipped rules notify about a dead letter of the sender, while the dead man's switch reports."""
+    """The shipped alert rules notify about a dead letter of the sender, and the dead man's switch keeps reporting."""
     running = sender(alertmanager.url)
     port, folder = free_port(), tmp_path / "prometheus"
     processes = {"sender": urlsplit(running.ready_url).netloc}

@@ -1,4 +1,4 @@
-"""A broker with logins, TLS and an authorizer, on which each role has its permissions."""
+"""Provides a broker with logins, TLS and an authorizer, on which each role has its permissions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PREFIX = "acl"
 
 @dataclass(frozen=True)
 class Secured:
-    """The broker with the topics, and a login of each kind for each role."""
+    """The broker with the topics, and a login by password and by certificate for each role."""
 
     kafka: SecuredKafka
 
@@ -35,12 +35,12 @@ class Secured:
         return self.kafka.file(role, password_of(role)) if listener == "sasl" else self.kafka.tls_file(role)
 
     def settings(self, role: str, listener: str) -> Settings:
-        """Return the settings of a process with this login."""
+        """Return the settings of a process with the login of a role."""
         return self.kafka.settings(self.file(role, listener), PREFIX)
 
 
 def password_of(role: str) -> str:
-    """Return a password with characters that properties files and JAAS quote."""
+    """Return a password with characters that must be quoted in properties files and JAAS."""
     return f'{role} "quoted"; back\\slash'
 
 
@@ -48,7 +48,7 @@ def password_of(role: str) -> str:
 def secured(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Iterator[Secured]:
     """Yield the secured broker with its permissions, topics and records.
 
-    The command grants the permissions, and the administrator creates the topics.
+    The command under test grants the permissions, and the administrator creates the topics.
     """
     folder = tmp_path_factory.mktemp("secured")
     with secured_kafka(folder, repository / "build" / "kafka-libs") as kafka:

@@ -1,4 +1,4 @@
-"""Tries what a principal may do on Kafka, with its own clients."""
+"""Tries out which operations a principal may perform on Kafka, with clients that use its login."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On a real broker, the permissions of each role allow exactly the operations that the role lists."""
+"""Tests on a real broker that the permissions of each role allow exactly the operations that the role lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparkfuse_contracts.topics import topic_name, topics
 from tests.integration.cli.conftest import PREFIX, Secured
 from tests.integration.cli.kafka_attempts import ANSWER_SECONDS, Attempts
 
-# What Kafka includes in an operation.
+# The operations that Kafka includes in a granted operation.
 INCLUDED = {"READ": {"DESCRIBE"}, "WRITE": {"DESCRIBE"}, "ALTER_CONFIGS": {"DESCRIBE_CONFIGS"}, "DELETE": {"DESCRIBE"}}
 Permissions = dict[str, set[str]]
 
@@ -46,7 +46,7 @@ def test_role_may_do_what_it_lists_and_nothing_else(secured: Secured, role: str,
 def test_role_may_use_its_groups_and_transactional_ids_only(secured: Secured, role: str) -> None:
     """A role cannot use the groups and transactional ids of other roles.
 
-    So no role can fence or disturb another one.
+    So no role can fence the producers or disturb the groups of another role.
     """
     readable = [name for name, operations in roles()[role].topics.items() if "READ" in operations]
     attempts = Attempts(secured.settings(role, "sasl"), *readable[:1])
@@ -72,7 +72,7 @@ def _named(template: str) -> str:
 def test_job_writes_facts_and_receipts_and_nothing_else(secured: Secured) -> None:
     """A job can write only facts and receipts.
 
-    The expected topics are listed here and not read from the contract, so a wrong entry there is found.
+    The expected topics are listed here and not read from the contract, so a wrong entry in the contract is found.
     """
     attempts = Attempts(secured.settings("job", "sasl"))
     try:

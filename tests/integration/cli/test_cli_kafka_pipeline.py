@@ -1,4 +1,4 @@
-"""Each real process works on a broker with an authorizer, with only the permissions of its role."""
+"""Tests that each process works on a broker with an authorizer, with only the permissions of its role."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def records(secured: Secured, topic: str) -> Iterator[Records]:
 
 @pytest.fixture
 def start(secured: Secured, tmp_path: Path) -> Iterator[Start]:
-    """Return a function that starts the process of a role with its login, and waits for a text in its log."""
+    """Return a function that starts a process with the login of its role, and waits until its log contains a text."""
     with ExitStack() as running:
 
         def start_process(role: str, listener: str, text: str) -> Process:
@@ -133,6 +133,6 @@ def _spark_run(secured: Secured, listener: str, folder: Path) -> SparkRun:
 
 
 def _plugin_application(facts: Records) -> str:
-    """Return the application of the newest fact that a plugin sent, or an empty text."""
+    """Return the application id of the newest fact that a plugin sent, or an empty string."""
     found = [Fact.FromString(each) for each in facts.read()]
     return next((fact.app_id for fact in reversed(found) if fact.WhichOneof("kind") == "application_started"), "")

@@ -1,4 +1,4 @@
-"""A process that lacks a login or a permission exits at its start with one sentence."""
+"""Tests that a process without a login or a permission exits at its start with one sentence."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_failed_tls_is_one_sentence(secured: Secured, tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Describer:
-    """A principal that may only describe topics."""
+    """Yield the settings of a principal that may only describe topics."""
 
     secured: Secured
 
@@ -160,7 +160,7 @@ def describer(secured: Secured) -> Describer:
 def test_existing_topics_need_only_describe(describer: Describer, caplog: pytest.LogCaptureFixture) -> None:
     """If the topics exist, the permission to describe them is enough.
 
-    Nothing is created, and a warning says that the settings cannot be checked.
+    No topic is created, and a warning says that the settings of the topics cannot be checked.
     """
     assert ensure_topics(describer.settings(PREFIX)) == []
     assert "User:describer may not DESCRIBE_CONFIGS, so the settings of acl.facts" in caplog.text

@@ -1,4 +1,4 @@
-"""Topics on a real broker."""
+"""Tests the creation and check of topics on a real broker."""
 
 from __future__ import annotations
 

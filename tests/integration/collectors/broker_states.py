@@ -1,4 +1,4 @@
-"""A broker in each relevant state: up, refused, silent, dropping, slow, and failing authentication."""
+"""Provides a broker in each relevant state: up, refusing, silent, dropping, slow, and failing authentication."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def _closed_port() -> int:
 class SlowProxy:
     """Forwards bytes to a broker and back with a delay.
 
-    The broker sends its own address to its clients, so the proxy replaces the port in responses. A port has four
-    bytes and follows the host only in metadata responses.
+    The broker sends its own address to its clients, so the proxy replaces the port in responses. The four bytes of a
+    port follow the host name only in metadata responses.
     """
 
     def __init__(self, target: str) -> None:

@@ -1,4 +1,4 @@
-"""Real Spark with the plugin and a real broker, with separate topics for each test."""
+"""Fixtures that run real Spark with the plugin and a real broker, with separate topics for each test."""
 
 from __future__ import annotations
 

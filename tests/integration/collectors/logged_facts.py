@@ -71,7 +71,7 @@ def of(events: list[Event], kind: str) -> list[Event]:
 
 
 def task_ends(events: list[Event]) -> Iterator[Row]:
-    """Yield each task end under the field names of TaskEnded; absent values are not in the row."""
+    """Yield a row for each task end, with the field names of TaskEnded; absent values are not in the row."""
     for event in of(events, "SparkListenerTaskEnd"):
         info, reason, metrics = event["Task Info"], event["Task End Reason"], event.get("Task Metrics")
         row: Row = {"stage_id": event["Stage ID"], "stage_attempt": event["Stage Attempt ID"]}
@@ -107,7 +107,7 @@ def _outcome(reason: Event) -> Row:
 
 
 def plans(events: list[Event]) -> Iterator[Row]:
-    """Yield each version of each plan under the field names of SqlPlan."""
+    """Yield a row for each version of each plan, with the field names of SqlPlan."""
     versions: dict[int, int] = {}
     for event in events:
         if event["Event"].endswith(("SQLExecutionStart", "SQLAdaptiveExecutionUpdate")):
@@ -139,7 +139,7 @@ def _nodes(root: Event) -> Iterator[tuple[Event, int]]:
 
 
 def scope_names(info: Event) -> list[str]:
-    """Return the names of a stage's RDD scopes, each once, codegen scopes with their numbers."""
+    """Return the distinct names of a stage's RDD scopes; codegen scopes include their numbers."""
     scopes = [json.loads(rdd["Scope"])["name"] for rdd in info["RDD Info"] if rdd.get("Scope")]
     return list(dict.fromkeys(scopes))
 
@@ -180,5 +180,5 @@ def _stage(event: Event) -> tuple[int, int]:
 
 
 def moment(iso: str) -> int:
-    """Return an ISO time as ms since the epoch."""
+    """Convert an ISO time to ms since the epoch."""
     return round(dt.datetime.fromisoformat(iso).timestamp() * 1000)

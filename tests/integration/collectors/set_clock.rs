@@ -1,6 +1,6 @@
-//! A preloaded library that shifts the system time of a process by the seconds in a file.
+//! A preloaded library that shifts the system time of a process by the number of seconds in a file.
 //!
-//! The monotonic clock is unchanged, as when the system clock of a host is set.
+//! The monotonic clock does not change, as when someone sets the system clock of a host.
 //! CLOCK_OFFSET_FILE names the file, which is read ten times a second.
 
 use std::env;
@@ -61,7 +61,7 @@ fn offset_seconds() -> i64 {
 }
 
 /// # Safety
-/// As that of libc.
+/// The requirements are those of the function in libc.
 #[no_mangle]
 pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int {
     let done = read(clock, &mut *time);
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_i
 }
 
 /// # Safety
-/// As that of libc.
+/// The requirements are those of the function in libc.
 #[no_mangle]
 pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) -> c_int {
     let mut now = Timespec::default();

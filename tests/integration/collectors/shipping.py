@@ -1,4 +1,4 @@
-"""Growing logs, shippers as processes, and the records that they committed."""
+"""Helpers for tests: a growing event log, a shipper in its own process, and the records that it committed."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ LOGS = ROOT / "tests" / "logs"
 
 
 def plain(log: Path) -> bytes:
-    """Return the decompressed content of a log with one file."""
+    """Return the decompressed content of a log that consists of one file."""
     decompressor = Decompressor()
     content = log.read_bytes()
     return b"".join(decompressor.feed(content[at : at + 16_384]) for at in range(0, len(content), 16_384))
 
 
 class Template:
-    """The lines of a log that Spark wrote, with which a test makes logs of other applications."""
+    """The lines of a log that Spark wrote, from which a test creates logs of other applications."""
 
     def __init__(self, log: Path) -> None:
         self._lines = plain(log).splitlines(keepends=True)
 
     def lines(self, app_id: str, start_ms: int) -> list[bytes]:
-        """Return the lines with this application id and start time; all other times stay the same."""
+        """Return the lines with another application id and start time; all other times stay unchanged."""
         return [self._renamed(line, app_id, start_ms) for line in self._lines]
 
     @staticmethod
@@ -115,7 +115,7 @@ class Committed:
         return self.values
 
     def facts(self) -> list[Fact]:
-        """Return the current facts of shippers without their health facts."""
+        """Return the facts that shippers sent so far, without their health facts."""
         self.read()
         return [fact for fact in self.all() if fact.WhichOneof("kind") != "collector_health"]
 

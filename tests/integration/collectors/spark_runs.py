@@ -21,7 +21,7 @@ VERSIONS = ("spark33", "spark34", "spark35", "spark40", "spark4")
 ENVIRONMENTS = {version: ROOT / "build/envs" / version / "bin/python" for version in (*VERSIONS, "connect")}
 """`make setup` creates only spark35 and spark4; `make test-matrix` creates the other versions."""
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Without the second compiler, which would use half of the CPU of such a short JVM."""
+"""JVM option that disables the second compiler, which would use half of the CPU time of a short run."""
 SETTINGS = {
     "spark.master": "local[2]",
     "spark.driver.extraJavaOptions": QUICK_START,
@@ -96,7 +96,7 @@ class SparkRun:
         return code
 
     def text(self) -> str:
-        """Return the output and the log so far."""
+        """Return the output and the log that the job has written so far."""
         return "\n".join(self.lines) + "\n" + self.log.read_text()
 
     def stop(self) -> None:
@@ -112,7 +112,7 @@ class SparkRun:
 def _linked_home(python: Path, home: Path) -> Path:
     """Link an installation of Spark into a folder, because a local cluster always writes executor files below it.
 
-    So concurrent runs of one environment do not share these files, and the environment stays clean.
+    With the link, concurrent runs of one environment do not share these files, and the environment stays clean.
     """
     [installed] = python.parents[1].glob("lib/python*/site-packages/pyspark")
     home.mkdir()
@@ -124,7 +124,7 @@ def _linked_home(python: Path, home: Path) -> Path:
 
 def create_topics(bootstrap: str, prefix: str) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    # As required: with the broker's timestamps, records of a driver with a wrong clock are not refused.
+    # Sparkfuse requires this: with the broker's timestamps, records of a driver with a wrong clock are not refused.
     stamped = {"message.timestamp.type": "LogAppendTime"}
     partitions = {f"{prefix}.{name}": 2 for name in ("facts", "signals", "receipts")} | {f"{prefix}.controls": 1}
     compacted = stamped | {"cleanup.policy": "compact"}
@@ -182,7 +182,7 @@ class TopicReader:
 
 
 class Facts:
-    """The facts in the topic of one prefix."""
+    """Reads the facts in the topic of one prefix."""
 
     def __init__(self, bootstrap: str, prefix: str) -> None:
         self._reader = TopicReader(bootstrap, f"{prefix}.facts")

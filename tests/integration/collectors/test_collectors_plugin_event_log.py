@@ -35,7 +35,7 @@ def run_logged(run_job, kafka_bootstrap, topics, tmp_path):
 
 
 def _row(message) -> Row:
-    """Return the fields that are set in a fact; empty lists are left out."""
+    """Return the fields that are set in a fact, without empty lists."""
     return {field.name: value for field, value in message.ListFields()}
 
 
@@ -48,7 +48,7 @@ def _by_end(rows) -> dict[tuple, Row]:
 def test_plugin_and_event_log_agree(run_logged, facts, tmp_path: Path, version: str):
     """All values that plugin and event log both contain are equal.
 
-    They are values of tasks, stages, jobs, plans, metrics, executors and settings.
+    Compared are values of tasks, stages, jobs, plans, metrics, executors and settings.
     """
     events = run_logged(
         version,
@@ -97,7 +97,7 @@ def _tasks(facts, events) -> None:
     assert {(task.stage_id, task.task_id, task.launched_ms, task.locality) for task in facts.of("task_started")} <= {
         (stage, info["Task ID"], info["Launch Time"], info["Locality"]) for stage, info in starts
     }
-    # The job caused these cases, so that the comparison is not trivial.
+    # The job really caused these cases; otherwise the comparison would prove nothing.
     rows = list(reported.values())
     for counter in ("disk_spilled_bytes", "output_records", "input_bytes", "remote_shuffle_read_bytes",
                     "local_shuffle_blocks", "shuffle_write_ns", "getting_result_ms"):  # fmt: skip
@@ -166,7 +166,7 @@ def _plans(facts, events) -> None:
     assert max(plan["plan_version"] for plan in reported) > 0, "adaptive execution re-planned"
     plans = facts.of("sql_plan")
     assert all(len(plan.node_details) == len(plan.node_names) for plan in plans)
-    # Without the folder of the test in front of the path.
+    # The path without the folder of the test in front of it.
     details = {detail.rpartition("/")[2] for plan in plans for detail in plan.node_details}
     assert {"orders parquet", "hashpartitioning customer", "Inner customer", "group by customer"} <= details
     metrics = {
@@ -257,9 +257,9 @@ def _settings(facts, events) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("version", ["spark35", pytest.param("spark4", marks=pytest.mark.long)])
 def test_streaming_facts_agree_with_event_log(run_logged, facts, version: str):
-    """Facts about streaming queries equal the event log.
+    """Facts about streaming queries equal the events in the event log.
 
-    They are starts, batches with rates, state and watermark, idle times, and ends with their reasons.
+    Compared are starts, batches with rates, state and watermark, idle times, and ends with their reasons.
     """
     events = run_logged(version, "streaming_job.py", spark__my__password="hunter2")
 

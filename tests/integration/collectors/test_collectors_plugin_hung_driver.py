@@ -11,7 +11,8 @@ from tests.waiting import wait_for
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("transport", "patience"),
-    # With a patience of one hour, samples arrive in time only if executors send to the broker from the start.
+    # Executors would wait for the driver for an hour; samples arrive in time only if they use the broker from the
+    # start.
     [("rpc", "2s"), pytest.param("direct", "1h", marks=pytest.mark.long)],
 )
 def test_guarantee_10_stopped_driver_does_not_silence_executors(
@@ -71,6 +72,6 @@ def test_guarantee_10_stopped_driver_does_not_silence_executors(
     assert job.ended() == 0
     assert job.wait_for_line("SUM") == "499500"
     for (collector, lane), numbers in facts.numbers().items():
-        # Only driver lanes are exact: a batch of samples may be sent on both ways, or be lost in the failed call.
+        # Only the driver's lanes are exact: a batch of samples may be sent both ways, or be lost in the failed call.
         if collector.startswith("driver"):
             assert numbers == list(range(len(numbers))), (collector, lane)

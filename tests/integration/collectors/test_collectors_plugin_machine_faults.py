@@ -1,4 +1,4 @@
-"""Real faults of the host of a driver: a changed system clock, a dead client thread, a full disk."""
+"""Tests real faults on the host of a driver: a changed system clock, a dead client thread, a full disk."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], No
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("hours", [6, -6])
 def test_clock_change_by_hours_loses_no_fact(run_job, facts, kafka_bootstrap, topics, tmp_path, clock, hours):
-    """The job succeeds, no fact is lost, no task appears stalled, and self-protection stays closed."""
+    """If the clock changes, the job succeeds, no fact is lost, no task seems stalled, and self-protection is closed."""
     flag = tmp_path / "flag"
     job = run_job(
         "spark35", "steady_job.py", kafka_bootstrap, topics,
@@ -145,7 +145,7 @@ def _now_ms() -> int:
 
 
 def _check_all_facts_arrived(facts) -> None:
-    """Check that each sequence number of a lane arrived or is counted as lost, and that the application ended."""
+    """Check that each number of a lane arrived or is counted as lost, and that the end of the application arrived."""
     last = facts.of("collector_health")[-1]
     numbers = {lane: seen for (name, lane), seen in facts.numbers().items() if name.startswith("driver")}
 

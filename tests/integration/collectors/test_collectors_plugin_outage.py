@@ -15,7 +15,7 @@ from tests.waiting import wait_for
 
 
 class StoppableBroker:
-    """A real broker that can stop and start again with its data, at the same address."""
+    """A real broker that can be stopped and started again with its data at the same address."""
 
     def __init__(self, folder: Path) -> None:
         self._layout = Layout.from_environment(folder, Ports.free(), environment={})
@@ -42,7 +42,7 @@ def broker(tmp_path: Path) -> Iterator[StoppableBroker]:
 
 
 def ended_tasks(job) -> int:
-    """Return how many tasks have ended, from the output of the job."""
+    """Return how many tasks have ended according to the output of the job."""
     lines = [line for line in job.lines if line.startswith("ENDED")]
     return int(lines[-1].split()[1]) if lines else 0
 

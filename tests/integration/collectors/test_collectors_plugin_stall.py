@@ -12,7 +12,7 @@ from tests.waiting import wait_for
 def test_hung_function_is_idle_and_starting_worker_is_not(run_job, facts, kafka_bootstrap, topics, tmp_path):
     """A task with a hung Python function is reported as idle, with its stack.
 
-    A busy task and a slowly starting worker are not idle.
+    A busy task and a slowly starting worker are not reported as idle.
     """
     answer = tmp_path / "answer"
     os.mkfifo(answer)
@@ -60,7 +60,7 @@ def test_hung_function_is_idle_and_starting_worker_is_not(run_job, facts, kafka_
 
 
 def _check_samples(samples: list) -> None:
-    """Check that in local mode, where one JVM is driver and executor, it is sampled once."""
+    """Check the samples of local mode: the one JVM, which is driver and executor, is sampled only as the driver."""
     assert {sample.executor_id for sample in samples} == {"driver"}
     always = ("heap_used_bytes", "heap_max_bytes", "non_heap_used_bytes", "rss_bytes", "cpu_ns", "threads",
               "open_files", "max_open_files", "direct_memory_bytes")  # fmt: skip

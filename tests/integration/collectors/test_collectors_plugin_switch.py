@@ -41,9 +41,10 @@ def collector(order: str, app_id: str, start_ms: str, key: Path, bootstrap: str,
 
 @pytest.mark.timeout(600)
 def test_guarantee_07_command_switches_collector_off_and_on(run_job, facts, topics, kafka_bootstrap, tmp_path):
-    """The command switches the collector off and on although the fuse is off.
+    """The command switches the collector off and on even if the fuse is off.
 
-    Another run is refused, an unknown key gets no answer. Skipped events leave gaps in the sequence numbers.
+    A command for another run is refused, and a command with an unknown key gets no answer. Skipped events leave gaps in
+    the sequence numbers.
     """
     public_keys = ensure_key_pairs(tmp_path / "keys")
     ensure_key_pairs(tmp_path / "unknown")
@@ -70,7 +71,7 @@ def test_guarantee_07_command_switches_collector_off_and_on(run_job, facts, topi
         health = facts.of("collector_health")[-1]
         return health.protection, health.protection_reason
 
-    # The hook reads from the end of the topic, so the first signals are sent until it answers.
+    # The hook reads from the end of the topic, so the first signal is repeated until the hook answers.
     first = wait_for(
         lambda: (answer := ask("off", start="1", wait=5))["outcome"] != "unanswered" and answer, 120, "a receipt"
     )

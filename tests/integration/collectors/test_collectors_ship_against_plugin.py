@@ -1,4 +1,4 @@
-"""Shipper and plugin produce the same facts with the same ids for the same run."""
+"""Tests that shipper and plugin produce equal facts with equal ids for one run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparkfuse_contracts.generated.fact_pb2 import Fact
 
 pytestmark = pytest.mark.timeout(900)
 ONLY_LIVE = {"task_progress", "executor_sample", "collector_health"}
-# Their events contain no time: the plugin uses its clock, the shipper the time of the event before.
+# Kinds of facts whose events contain no time: the plugin uses its clock, the shipper the time of the event before.
 WITHOUT_TIME = {"resource_profile_added": (), "sql_plan": (), "streaming_ended": ("ended_ms",)}
 ONLY_THE_PLUGIN = {"application_started": ("plugin_version",)}
 CLUSTER = {
@@ -33,7 +33,7 @@ CLUSTER = {
 
 
 def shipped(folder: Path) -> list[Fact]:
-    """Return the facts that the shipper makes of a log, although the plugin reports the application."""
+    """Return the facts that the shipper creates from a log, although the plugin reports the application."""
     files = LocalFiles(str(folder))
     (log,) = find_logs(files)
     translation = Translation(Shipper("test", "default", "default"))
@@ -47,7 +47,7 @@ def shipped(folder: Path) -> list[Fact]:
 
 
 def comparable(fact: Fact) -> Fact:
-    """Return the fact without its collector and without the fields that only plugin or shipper can fill."""
+    """Return the fact without its collector and without the fields that only one of plugin and shipper can fill."""
     copy = Fact.FromString(fact.SerializeToString())
     for name in ("collector", "lane", "seq"):
         copy.ClearField(name)
@@ -101,7 +101,7 @@ def may_lack_start(fact: Fact, live: Iterable[Fact]) -> bool:
 def test_shipper_and_plugin_produce_the_same_facts(
     run_job, kafka_bootstrap, topics, facts, tmp_path: Path, version: str, script: str
 ):
-    """Each fact that both can produce has the same id, time and fields."""
+    """Each fact that both plugin and shipper can produce has the same id, time and fields from both."""
     folder = tmp_path / "log"
     folder.mkdir()
     settings = {"spark__eventLog__enabled": "true", "spark__eventLog__dir": folder.as_uri()}

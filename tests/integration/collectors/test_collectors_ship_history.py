@@ -1,4 +1,4 @@
-"""The history of ended logs with a real broker and store: sending, choice between two rows, and baselines."""
+"""Tests the history of ended logs: it is sent, the more complete of two rows is shown, and baselines are updated."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_backfill_updates_store_and_baselines_once(
 ) -> None:
     """A backfill adds ten runs to the store and to the baselines.
 
-    A second call sends none, and `--again` adds no duplicates.
+    A second backfill sends no run, and `--again` adds no duplicates.
     """
     logs = str(LOGS / "runs")
     code, first = backfill(kafka_bootstrap, prefix, tmp_path, logs)
@@ -154,7 +154,7 @@ def test_more_complete_row_is_shown(store: Client) -> None:
 
 
 def test_watched_application_has_history_only(kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
-    """If the plugin reported an application, only its history is sent, once, at its end."""
+    """If the plugin reported an application, the shipper sends only its history, once, after its end."""
     logs = tmp_path / "logs"
     logs.mkdir()
     lines = Template(LOGS / "runs" / "healthy-1.zstd").lines("app-watched", 1_795_000_000_000)

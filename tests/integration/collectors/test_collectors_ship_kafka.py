@@ -1,4 +1,4 @@
-"""The shipper with a real broker: each fact is sent exactly once."""
+"""Tests the shipper with a real broker: each fact is sent exactly once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_ships_a_folder_of_real_logs(
 ) -> None:
     """Each fact of a folder of real logs is committed once, with sequence numbers without gaps.
 
-    A second start sends nothing.
+    A second start of the shipper sends nothing.
     """
     template = Template(LOGS / "runs" / "healthy-1.zstd")
     lines = template.lines("app-1", 1_795_000_000_000)
@@ -93,7 +93,7 @@ def test_kills_lose_and_duplicate_no_fact(
             until = None if turn == KILLS - 1 else share * (turn + 1)
             with (folder / f"{name}.inprogress").open("ab") as log:
                 log.write(b"".join(lines[share * turn : until]))
-        # Kill at a random moment after this start could have sent something.
+        # Kill the shipper at a random moment after this start could have sent something.
         starts = turn + 1
         wait_for(lambda starts=starts: followed(shipping) >= starts, WAIT_SECONDS, "the start of this turn")
         wait_for(lambda seen=seen: len(facts.read()) > seen, WAIT_SECONDS, "facts of this turn")
@@ -117,7 +117,7 @@ def test_kills_lose_and_duplicate_no_fact(
 
 
 def test_later_shipper_fences_the_earlier_one(kafka_bootstrap: str, prefix: str, folder: Path, tmp_path: Path) -> None:
-    """If two shippers have one name, the earlier one exits with code 4 and one sentence."""
+    """If two shippers have the same name, the one that started first exits with code 4 and one sentence."""
     (folder / "app-1.inprogress").write_bytes(b"".join(Template(LOGS / "runs" / "healthy-1.zstd").lines("a", 1)[:20]))
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
@@ -153,7 +153,7 @@ def test_later_shipper_fences_the_earlier_one(kafka_bootstrap: str, prefix: str,
 def test_invalid_start_prints_one_sentence(
     kafka_bootstrap: str, prefix: str, tmp_path: Path, arguments: list[str], code: int, sentence: str
 ) -> None:
-    """The process exits before the first record, without a stack trace."""
+    """If the start fails, the process exits before it sends a record, without a stack trace."""
     shipping = Shipping(kafka_bootstrap, prefix, tmp_path, *arguments)
     shipping.start()
 
@@ -215,7 +215,7 @@ def _setting(administrator: AdminClient, topic: ConfigResource, name: str) -> st
 
 
 def followed(shipping: Shipping) -> int:
-    """Return the number of starts after which the shipper followed the folder."""
+    """Return how often the shipper was started and reached the state of following the folder."""
     return shipping.log.read_text().count("following")
 
 

@@ -1,4 +1,4 @@
-"""Sends all examples of all messages through a real broker."""
+"""Fixtures that send all examples of all messages through a real broker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.kafka import in_order, settings_of
 
 @dataclass(frozen=True)
 class Sent:
-    """Topics with the examples, all in partition 0, so that an offset identifies an example."""
+    """The topics with the examples; all examples are in partition 0, so that an offset identifies an example."""
 
     bootstrap: str
     prefix: str

@@ -1,7 +1,7 @@
 """Reads every topic to its end through the generated tables and writes the rows as JSON to ``<prefix>.rows.<topic>``.
 
-Runs as a separate process, because PyFlink starts one JVM in a process. It also copies the topics that the windows job
-writes to topics with another prefix, to test Flink's encoders.
+The reader runs as a separate process, because PyFlink starts only one JVM per process. It also copies the topics that
+the windows job writes to topics with another prefix, to test Flink's encoders.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The golden rows: the row of each example in Flink and in the store. An omitted column is NULL.
+"""The golden rows: the expected row of each example in Flink and in the store. An omitted column is NULL.
 
 ``SPARKFUSE_WRITE_GOLDEN=1 pytest tests/integration/contracts`` writes the golden rows; review the difference.
 """
@@ -17,7 +17,7 @@ Rows = Mapping[str, Mapping[str, Any]]
 
 
 def golden(kind: str, name: str, actual: Rows) -> Rows:
-    """Return the rows of contracts/examples/golden/<kind>/<name>.json; with SPARKFUSE_WRITE_GOLDEN write them first."""
+    """Return the rows of contracts/examples/golden/<kind>/<name>.json; SPARKFUSE_WRITE_GOLDEN writes them first."""
     path = _path(kind, name)
     if os.environ.get("SPARKFUSE_WRITE_GOLDEN"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -27,7 +27,7 @@ def golden(kind: str, name: str, actual: Rows) -> Rows:
 
 
 def without_null(value: Any) -> Any:
-    """Return the value without NULLs at any depth; zeros, empty texts and empty lists stay."""
+    """Return the value without NULLs at any depth; zeros, empty strings and empty lists stay."""
     if isinstance(value, dict):
         return {name: without_null(each) for name, each in value.items() if each is not None}
     return [without_null(each) for each in value] if isinstance(value, list) else value

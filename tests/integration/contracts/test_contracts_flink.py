@@ -1,4 +1,4 @@
-"""Flink reads each example as its golden row, through the broker and the generated tables."""
+"""Tests that Flink reads each example as its golden row, through the broker and the generated tables."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tests.kafka import settings_of
 
 READER = Path(__file__).with_name("flink_reader.py")
 ROOT = Path(__file__).parents[3]
-# Planning and compiling the wide rows takes some ten seconds of CPU, and the machine may be busy.
+# Planning and compiling the wide rows takes about ten seconds of CPU time, and the machine may be busy.
 pytestmark = pytest.mark.timeout(600)
 WRITTEN_BY_WINDOWS = ("live", "dead-letters")
 
 
 @pytest.fixture(scope="module")
 def read_by_flink(sent_examples) -> Sent:
-    """Run Flink over the examples: it reads all topics and writes those of the windows job."""
+    """Run Flink on the examples: it reads all topics and writes the topics of the windows job."""
     bootstrap, prefix = sent_examples.bootstrap, sent_examples.prefix
     copies = f"{prefix}-copy"
     ensure_topics(settings_of(bootstrap, copies))
@@ -72,7 +72,7 @@ def _parse(topic: Topic, value: bytes) -> ProtobufMessage:
 
 
 def _values(bootstrap: str, topic: str, count: int) -> list[bytes]:
-    """Return the first values of the topic in the order of each partition."""
+    """Return the first values of the topic; the values of each partition are in order."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "golden", "isolation.level": "read_committed"})
     partitions = consumer.list_topics(topic, timeout=60).topics[topic].partitions
     consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])

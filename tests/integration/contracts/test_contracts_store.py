@@ -1,4 +1,4 @@
-"""The loader stores each example as its golden row, through the broker and the kernel."""
+"""Tests that the loader stores each example as its golden row, through the broker and the kernel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOPICS = {
     **{name: name for name in ("facts", "live", "findings", "baselines", "audit", "receipts", "history", "names")},
     "dead_letters": "dead-letters",
 }
-# Ticks are about no application, and the kind undecodable exists only in Flink.
+# Ticks belong to no application, and the kind undecodable exists only in Flink.
 NOT_STORED = {"facts": {"tick", "undecodable"}, "live": {"tick"}}
 LOADING_SECONDS = 180
 

@@ -1,4 +1,4 @@
-"""An embedded store with the rows of a small fleet."""
+"""Fixtures with an embedded store that has the rows of a small fleet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a small fleet, made from the examples of the contract, for the tests of the dashboards."""
+"""Creates the rows of a small fleet from the examples of the contract, for the tests of the dashboards."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN = ("stage_live", "stage_live_zero_beside_absent", "task_live", "task_live_
 
 
 def live_rows() -> list[LiveRow]:
-    """Return the live rows of this run, and the application rows of earlier runs."""
+    """Return the live rows of the current run, and the application rows of earlier runs."""
     rows = [LIVE[case] for case in SHOWN]
     again = LIVE["stage_live"]  # a row that was sent twice after a restart
     return [*rows, again, *(_application_before(days) for days in (1, 2, 3, 4))]

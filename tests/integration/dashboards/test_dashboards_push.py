@@ -1,4 +1,4 @@
-"""The dashboards are uploaded through Grafana's API; an error of Grafana is reported in one sentence."""
+"""Tests the upload of the dashboards through Grafana's API; an error from Grafana is reported in one sentence."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def grafana(monkeypatch) -> Iterator[StandIn]:
 
 
 def test_second_push_replaces_the_first(grafana, capsys) -> None:
-    """After the first push, the folder contains all dashboards. A second push replaces them."""
+    """After the first push, the folder contains all dashboards. A second push replaces the dashboards."""
     assert main(["--url", grafana.url]) == 0
     assert main(["--url", f"{grafana.url}/"]) == 0
 

@@ -1,4 +1,4 @@
-"""The SQL of every panel runs on the ClickHouse engine and returns the columns of the panel."""
+"""Tests that the SQL of every panel runs on the ClickHouse engine and returns the columns of the panel."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _panel(spec: DashboardSpec, title: str) -> PanelSpec:
 def test_panel_returns_its_columns(fleet_store, panel) -> None:
     """A query returns the columns of its panel with their names, order and types.
 
-    The scenario has rows for each panel.
+    In the scenario, each panel has rows.
     """
     answer = _ask(fleet_store, panel)
 
@@ -129,7 +129,7 @@ def test_fleet_counts_firing_findings(fleet_store) -> None:
 
 
 def test_variable_lists_the_applications(fleet_store) -> None:
-    """The variable of the dashboards has the application id as value, and a label with the name."""
+    """The dashboards' variable has the application id as its value and the application name in its label."""
     (variable,) = running_job().variables
     rows = fleet_store.query(expand(variable.sql, RANGE)).result_rows
 

@@ -1,4 +1,4 @@
-"""The report in a real browser: charts, no network requests, keyboard, colour schemes, print."""
+"""Tests the report in a real browser: charts, no network requests, keyboard, colour schemes, print."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def see(browser, **features: str) -> None:
 
 @pytest.mark.parametrize("name", ["ordinary", "hostile", "empty", "without_metrics", "huge"])
 def test_charts_are_drawn_without_network(browser, opened, name) -> None:
-    """All charts are drawn, the console is empty (also of policy violations), and no request is sent."""
+    """All charts are drawn, no request is sent, and the console has no messages, not even policy violations."""
     asked = opened(getattr(report_scenario, name)(), measured=name != "without_metrics")
     places = browser.find_elements(By.CSS_SELECTOR, "[data-chart]")
 
@@ -97,7 +97,7 @@ def test_hostile_text_stays_text(browser, opened) -> None:
 
 
 def test_policy_blocks_injected_scripts(browser, opened) -> None:
-    """The policy blocks a script that is not part of the report, and the conversion of text to markup."""
+    """The security policy blocks a script that is not part of the report, and the conversion of text to markup."""
     opened(report_scenario.ordinary())
     browser.execute_script("""
         const script = document.createElement("script");
@@ -130,7 +130,7 @@ def test_keyboard_reaches_all_controls(browser, opened) -> None:
 
 
 def test_zoom_changes_the_timeline(browser, opened) -> None:
-    """The zoom button shows a part of the run; the button for the whole run shows all of it again."""
+    """The zoom button shows a part of the run; the button for the whole run shows the whole run again."""
     opened(report_scenario.ordinary())
     labels = "[...document.querySelectorAll('[data-chart=timeline] .role-axis-label text')]"
     ticks = f"return {labels}.map(label => label.textContent).sort()"
@@ -144,7 +144,7 @@ def test_zoom_changes_the_timeline(browser, opened) -> None:
 
 
 def test_sorting_keeps_all_rows(browser, opened) -> None:
-    """The first click on a heading sorts descending, the second ascending; no row is lost."""
+    """The first click on a heading sorts in descending order, the second in ascending order; no row is lost."""
     opened(report_scenario.ordinary())
     first = "return [...document.querySelectorAll('.sortable tbody tr')].map(row => row.cells[0].textContent)"
     button = browser.find_element(By.XPATH, "//button[text()='Tasks']")
@@ -157,7 +157,7 @@ def test_sorting_keeps_all_rows(browser, opened) -> None:
 
 
 def test_dark_mode_changes_page_and_charts(browser, opened) -> None:
-    """In dark mode, background, text and bars have other colours, without a reload."""
+    """After a switch to dark mode, background, text and bars change their colours without a reload."""
     opened(report_scenario.ordinary())
     colours = """
         const of = (place, name) => getComputedStyle(document.querySelector(place))[name];

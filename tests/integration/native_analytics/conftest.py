@@ -1,4 +1,4 @@
-"""The embedded store and the loader as processes, and the topics that they read."""
+"""Fixtures: the embedded store and the loader as processes, and the topics that the loader reads."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def settings(store_url: str) -> Settings:
 
 @pytest.fixture(scope="module")
 def module_settings(store_url: str) -> Settings:
-    """Return settings with a database that the tests of a module fill once and then only read."""
+    """Return settings with a database that the tests of a module share; the module fills it once."""
     return empty_database(store_url)
 
 
@@ -116,7 +116,7 @@ def topics(kafka_bootstrap: str, topic_prefix: str) -> tuple[str, str]:
 
 @pytest.fixture
 def make_loader(tmp_path: Path, topics: tuple[str, str]) -> Iterator[Callable[[str], Part]]:
-    """Return a function that creates a loader from the test's topics into a ClickHouse, without starting it."""
+    """Return a function that creates, but does not start, a loader from the test's topics into a ClickHouse."""
     parts: list[Part] = []
 
     def make(url: str) -> Part:

@@ -1,4 +1,4 @@
-"""`sparkfuse analyze` on real logs of Spark: its findings, healthy runs, and the shape of its output."""
+"""Tests `sparkfuse analyze` on real logs of Spark: its findings, healthy runs, and the shape of its output."""
 
 import functools
 import json
@@ -23,7 +23,7 @@ HISTORY = [f"{RUNS}/healthy-{number}.zstd" for number in range(1, 7)]
 
 
 def ask(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does, in the checkout."""
+    """Run the command in the checkout, as a user does."""
     return subprocess.run(
         [sys.executable, "-m", "sparkfuse.main", "analyze", *map(str, arguments)],
         capture_output=True,
@@ -42,7 +42,7 @@ def analyses(*arguments: object) -> list[dict]:
 
 @functools.cache
 def of_runs() -> dict[str, dict]:
-    """Return the analyses of all runs of the job by file name, each compared with the healthy runs."""
+    """Return the analyses of all runs of the job by file name; each analysis uses the healthy runs as history."""
     found = analyses(RUNS, "--history", *HISTORY)
     return {Path(each["evidence"]["files"][0]["name"]).stem: each for each in found}
 
@@ -53,12 +53,12 @@ def findings(run: str) -> set[tuple[str, str, int | None]]:
 
 @pytest.mark.parametrize("run", [*(f"healthy-{number}" for number in range(1, 7)), "noisy", "grown"])
 def test_healthy_run_has_no_finding(run: str):
-    """Cold JVMs, a busy host and three times the rows have no finding."""
+    """Runs with cold JVMs, on a busy host, or with three times the rows have no finding."""
     assert findings(run) == set()
 
 
 def test_waiting_run_is_slow_at_the_right_stage():
-    """A run that waits is reported as slow at its waiting stage: wall time grows and CPU time does not."""
+    """A run that waits is reported as slow at the stage that waits: wall time grows and CPU time does not."""
     assert findings("waits") == {("stage_slow", "warning", 1)}
     assert of_runs()["waits"]["findings"][0]["evidence"]["moved"] == "wall"
 
@@ -87,7 +87,7 @@ def schema() -> dict:
 
 
 def test_each_real_log_matches_the_schema():
-    """For all Spark versions, codecs, killed drivers and lost executors, the JSON matches its schema."""
+    """The JSON matches its schema for each real log: all Spark versions, codecs, killed drivers and lost executors."""
     found = analyses(REAL)
 
     assert len(found) > 10
@@ -96,9 +96,9 @@ def test_each_real_log_matches_the_schema():
 
 
 def test_numbers_equal_those_of_the_oracle():
-    """Each column of each stage attempt of each real log equals the value of the oracle in plain Python.
+    """For each real log, each column of each stage attempt equals the value of the oracle in plain Python.
 
-    The oracle does not scrub texts, so they are scrubbed here as in the analysis.
+    The oracle does not remove secrets from texts, so the test removes them as the analysis does.
     """
     logs = dict(find_logs([ROOT / REAL, ROOT / RUNS]))
     printed = {Path(each["evidence"]["files"][0]["name"]).name: each["stages"] for each in analyses(REAL, RUNS)}
@@ -118,7 +118,7 @@ def test_numbers_equal_those_of_the_oracle():
 
 
 def normal(value: object) -> object:
-    """Return the analysis without the version of the rules' texts, which have tests of their own."""
+    """Return the analysis without the runbooks of rules, because other tests cover the runbooks."""
     if isinstance(value, dict):
         return {name: normal(each) for name, each in value.items() if name != "runbook"}
     return [normal(each) for each in value] if isinstance(value, list) else value
@@ -152,7 +152,7 @@ def test_contract_examples_equal_the_output(example: str, log: Path, history: li
 
 
 def test_url_gives_the_same_as_the_file():
-    """A log streamed from a URL gives the same analysis as the local file."""
+    """A log that is streamed from a URL gives the same analysis as the local file."""
     here = analyses(REAL / "queries-35")[0]
     log = Path(here["evidence"]["files"][0]["name"])
     there = analyses(f"local://{ROOT / log}")[0]
@@ -178,7 +178,7 @@ def documented(language: str) -> list[str]:
 
 @pytest.fixture
 def like_the_checkout(tmp_path: Path) -> Path:
-    """Return a writable folder that has the logs at the paths of the documentation."""
+    """Return a writable folder with logs at the paths that the documentation uses."""
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     return tmp_path
 

@@ -1,4 +1,4 @@
-"""Backtests of rules over the store's history equal offline analyses, in the real engine."""
+"""Tests, in the real engine, that backtests of rules over the store's history equal offline analyses."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_chunk_size_does_not_change_results(client: Client, tmp_path: Path, monk
 
 
 def test_counts_are_runs_per_job(client: Client, tmp_path: Path):
-    """The output has the evaluated runs, matches per 100 runs, and matching stages."""
+    """The output has the number of evaluated runs, the matches per 100 runs, and the matching stages."""
     keep(client, read(tmp_path, [*NIGHTS, *OTHERS]))
     found = backtest(client, RULES, 0, FOREVER, only=["stage_slow", "stage_skew"])
     by_rule = {rule.rule: {job.job_key: job for job in rule.jobs} for rule in found.rules}
@@ -139,7 +139,7 @@ def test_counts_are_runs_per_job(client: Client, tmp_path: Path):
 
 
 def test_runs_before_since_only_add_samples(client: Client, tmp_path: Path):
-    """Runs before --since add training samples and are not evaluated."""
+    """Runs before --since add training samples, but are not evaluated."""
     keep(client, read(tmp_path, [*NIGHTS, nightly(9, 190_000)]))
     found = backtest(client, RULES, START_MS + 8 * DAY_MS, FOREVER, job_key="nightly_orders")
 
@@ -148,7 +148,7 @@ def test_runs_before_since_only_add_samples(client: Client, tmp_path: Path):
 
 
 def test_undecidable_rules_are_listed_with_reason(client: Client, tmp_path: Path):
-    """Rules on running tasks, samples or hosts, or without evidence, are listed with the reason."""
+    """Rules that a backtest cannot evaluate, such as rules on running tasks, are listed with the reason."""
     keep(client, read(tmp_path, NIGHTS[:2]))
     undecided = {rule.rule: rule.not_decidable for rule in backtest(client, RULES, 0, FOREVER).rules}
 
@@ -159,7 +159,7 @@ def test_undecidable_rules_are_listed_with_reason(client: Client, tmp_path: Path
 
 
 def test_stopped_counts_only_matching_needs_in_time(client: Client, tmp_path: Path):
-    """A run counts as stopped only if the needs of the fuse match in time."""
+    """A run counts as stopped by the fuse only if the conditions of the rule's fuse policy match in time."""
     keep(client, read(tmp_path, [SPILLED]))
     spill = CATALOG["stage_spill"]
 
@@ -224,7 +224,7 @@ def test_run_with_log_and_live_rows_counts_once(client: Client, tmp_path: Path):
 
 
 def test_older_store_asks_for_migration(client: Client, tmp_path: Path):
-    """A store without new columns gives an error that asks for the migration."""
+    """If the store lacks new columns, the error asks for the migration."""
     keep(client, read(tmp_path, NIGHTS[:1]))
     client.command("ALTER TABLE logged_stages DROP COLUMN slowest_task_ms")
 
@@ -233,7 +233,7 @@ def test_older_store_asks_for_migration(client: Client, tmp_path: Path):
 
 
 def test_store_without_tables_is_an_error(settings: Settings):
-    """A store without tables gives one sentence."""
+    """If the store has no tables, the error is one sentence."""
     with pytest.raises(StoreEmptyError, match="no tables yet"):
         backtest(connect(settings), RULES, 0, FOREVER)
 

@@ -1,4 +1,4 @@
-"""Comparisons of real pairs of runs with one change: the change is the first cause, and the JSON matches its schema."""
+"""Tests comparisons of two real runs with one change: it is the first cause, and the JSON matches its schema."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def test_changed_thing_is_the_first_cause(variant, cause) -> None:
 
 @pytest.mark.parametrize("variant", CHANGES)
 def test_parts_of_real_runs_add_up(variant) -> None:
-    """The parts of stages and the time outside add up to the difference, and so do causes.
+    """The parts of stages and the time outside stages add up to the difference, and so do the causes.
 
-    Swapping the runs negates them.
+    If the runs are swapped, the causes are negated.
     """
     found, turned = compared(variant), compare(run(variant), run("usual"))
 
@@ -68,7 +68,7 @@ def test_parts_of_real_runs_add_up(variant) -> None:
 def test_the_same_job_has_the_same_stages(variant) -> None:
     """The stages of two runs match for any data, cores, partitions or failures.
 
-    Only another join makes other stages.
+    Only another join changes the stages.
     """
     alone = [pair for pair in compared(variant).stages if pair.before is None or pair.after is None]
 
@@ -89,7 +89,7 @@ def test_changed_join_lists_plan_nodes() -> None:
 
 
 def test_changed_properties_are_listed_with_their_values() -> None:
-    """A changed property is listed with both values: one partition instead of eight, and nothing else."""
+    """Only the changed property is listed, with both values: one partition instead of eight."""
     (changed,) = compared("one_partition").configuration
 
     assert (changed.key, changed.before, changed.after, changed.bears_on) == (

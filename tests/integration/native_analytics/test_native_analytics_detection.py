@@ -1,4 +1,4 @@
-"""The labelled corpus offline: each problem is found at its stage, and healthy runs have no finding."""
+"""Tests the labelled corpus offline: each problem is found at its stage, and healthy runs have no finding."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MOST_BYTES = 5_000_000
 
 @functools.cache
 def verdicts() -> dict[str, Verdict]:
-    """Return the verdicts on all runs with a log, by run."""
+    """Return the verdict on each run with a log, by the name of the run."""
     return {found.label.run: found for found in judge_offline([label for label in labels() if label.log.exists()])}
 
 
 def cases() -> list[object]:
-    """Return each label; labels with a known shortfall are expected to fail, so an improvement is noticed."""
+    """Return each label; a label with a known shortfall is expected to fail, so an improvement is noticed."""
     return [
         pytest.param(
             label,
@@ -42,7 +42,7 @@ def test_findings_match_the_label(label: Label):
 
 
 def test_each_log_has_a_label_and_a_recipe():
-    """Each log of the corpus has a label and a recipe, and is small."""
+    """Each log of the corpus is small, and has a label and an entry in `make_detection.py`."""
     of_history = {path for label in labels() for path in history(label)}
     named = {path.stem for path in {label.log for label in labels()} | of_history if path.parent == CORPUS}
     logs = {path.stem: path.stat().st_size for path in CORPUS.glob(f"*{SUFFIX}")}

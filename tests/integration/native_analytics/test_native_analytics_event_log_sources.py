@@ -1,4 +1,4 @@
-"""An event log gives the same tables whether it is read whole, with others, as a stream or from an object."""
+"""An event log gives the same tables if it is read alone, with other logs, as a stream, or from file-like objects."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ TASKS = ("tasks",)
 
 
 def tables(log: Any) -> list[list[dict[str, Any]]]:
-    """Return the rows of three tables."""
+    """Return the rows of the log's tables of stages, jobs and tasks."""
     return [pa.table(table).to_pylist() for table in (log.stages, log.jobs, log.tasks)]
 
 
 def test_many_logs_are_returned_in_order() -> None:
-    """Each log equals the one that is read alone. A log that cannot be opened does not affect the others."""
+    """Each log has the same tables as if it were read alone. A log that cannot be opened does not affect the others."""
     expected = [tables(read_event_log(log, tables=TASKS)) for log in LOGS]
     logs = read_event_logs([*LOGS[:2], ["no such file"], *LOGS[2:]], tables=TASKS)
     actual = [tables(next(logs)) for _ in range(2)]
@@ -39,7 +39,7 @@ def test_many_logs_are_returned_in_order() -> None:
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: log[0].split("/real/")[1].split("/")[0])
 def test_stream_from_a_reader_equals_the_whole_log(log: list[str]) -> None:
-    """Streamed task rows of a log in an object store equal those of the same log in files."""
+    """Task rows that are streamed from file-like objects equal those of the same log in files."""
     whole = read_event_log(log, tables=TASKS)
     files = [(path, io.BytesIO(Path(path).read_bytes())) for path in log]
     stream = open_event_log(files, batch_rows=3)
@@ -62,7 +62,7 @@ def test_unread_stream_ends() -> None:
 
 
 def test_task_rows_can_be_limited_to_stages() -> None:
-    """Only the given stage attempts have task rows; the stage table still covers all stages."""
+    """Only the requested stage attempts have task rows; the stage table still has all stages."""
     log = next(each for each in LOGS if "queries-35" in each[0])
     whole = read_event_log(log, tables=TASKS)
     limited = read_event_log(log, tables=TASKS, tasks_of={(0, 0), (10, 0)})

@@ -1,4 +1,4 @@
-"""The kernel and the oracle, which share no code, read the same values from real event logs."""
+"""Tests that the kernel and the oracle, which share no code, read the same values from real event logs."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_truncated_log_gives_the_events_before_the_cut(name: str, tmp_path: Path
 def test_changed_byte_affects_only_its_line(data: st.DataObject) -> None:
     """After a change of one byte, kernel and oracle agree if the oracle can read each line.
 
-    Otherwise all lines except the changed one are still read.
+    If the oracle cannot, all lines except the changed one are still read.
     """
     lines = a_log().splitlines(keepends=True)
     index = data.draw(st.integers(0, len(lines) - 1))
@@ -102,7 +102,7 @@ def test_changed_byte_affects_only_its_line(data: st.DataObject) -> None:
 @SLOW
 @given(data=st.data())
 def test_incomplete_line_is_malformed(data: st.DataObject) -> None:
-    """A line without its end, alone or joined with the next line, is one malformed line with number and offset."""
+    """A line without its end, alone or joined with the next line, is one malformed line with its number and offset."""
     lines = a_log().splitlines(keepends=True)
     index = data.draw(st.integers(0, len(lines) - 2))
     kept = lines[index][: data.draw(st.integers(1, len(lines[index]) - 2))]
@@ -139,7 +139,7 @@ ODD_NUMBERS = [
 @SLOW
 @given(data=st.data())
 def test_invalid_numbers_are_null_and_counted(data: st.DataObject) -> None:
-    """If a task's metric is a number, sums include it; if it is another value, `odd_values` counts it."""
+    """If a metric of a task is a number, sums include the metric; if it is another value, `odd_values` counts it."""
     lines = a_log().splitlines()
     ends = [index for index, line in enumerate(lines) if b'"SparkListenerTaskEnd"' in line]
     for index in data.draw(st.lists(st.sampled_from(ends), min_size=1, max_size=5, unique=True)):
@@ -169,7 +169,7 @@ def rewritten(draw: Callable[[st.SearchStrategy[Any]], Any], event: Any) -> byte
 
 
 def changed_values(draw: Callable[[st.SearchStrategy[Any]], Any], value: Any, depth: int = 0) -> Any:
-    """Return the value with reordered and additional members and some numbers as strings, down to three levels."""
+    """Return the value with reordered and added members, and some numbers as strings, down to three levels."""
     if isinstance(value, dict) and depth < 3:
         keys = draw(st.permutations(list(value)))
         extra = draw(st.sampled_from([{}, {"unknown": {"Stage ID": [1, '\\"}]{[']}}, {"Unknown ID": 10**30}]))
@@ -206,7 +206,7 @@ def the_oracle(plain: bytes) -> Oracle:
 
 
 def tables(log: Any) -> dict[str, list[dict[str, Any]]]:
-    """Return the tables of both readers as rows."""
+    """Return the tables of the kernel and of the oracle as rows."""
     return {name: pa.table(getattr(log, name)).to_pylist() for name in (*KEYS, *TASK_TABLES)}
 
 

@@ -1,4 +1,4 @@
-"""An event log in an object store gives the same analysis as on a local disk."""
+"""Tests that an event log in an object store gives the same analysis as on a local disk."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_log_in_s3_gives_the_local_analysis(store: dict[str, str], folder: str) 
 
 
 def test_missing_log_is_reported_without_the_key(store: dict[str, str]) -> None:
-    """The error of a missing log, and of a store that does not answer, contains no credentials."""
+    """If a log is missing or the object store does not answer, the error contains no credentials."""
     missing = analyze(f"s3://{BUCKET}/nowhere", store)
     gone = analyze(f"s3://{BUCKET}/queries-35", {**store, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"})
 

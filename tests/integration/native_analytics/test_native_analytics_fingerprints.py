@@ -1,4 +1,4 @@
-"""Fingerprints of the stages of one small query in real runs: which changes keep them and which change them."""
+"""Tests which changes of a small query keep the fingerprints of its stages in real runs, and which change them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkfuse_native_analytics.offline.application import read_application
 from tests.logs.fingerprint_job import SAME, VARIANTS
 from tests.logs.make_logs import SETTINGS, configuration, spark_home, start
 
-# Fifteen runs of a query take minutes, and only a change of the fingerprint changes the answer.
+# Fifteen runs of a query take minutes, and only a change of the fingerprint function changes the result.
 pytestmark = [pytest.mark.timeout(1500), pytest.mark.long]
 CHANGED = [name for name in VARIANTS if name not in SAME]
 MORE = {
@@ -61,7 +61,7 @@ def of_query(log: Log) -> tuple[str, list[str]]:
 def test_the_same_job_has_the_same_stages(runs: Mapping[str, list[str]], variant: str):
     """Fingerprints stay the same if only incidental values differ.
 
-    These are stage ids and orders, partition counts, joined partitions, literals, and dates in paths and filters.
+    Incidental are stage ids and orders, partition counts, joined partitions, literals, and dates in paths and filters.
     """
     assert runs[variant] == runs["first"]
 
@@ -84,5 +84,5 @@ def test_joins_of_one_query_have_two_fingerprints(runs: Mapping[str, list[str]])
 
 @pytest.mark.parametrize("variant", CHANGED)
 def test_changed_join_or_filter_changes_fingerprints(runs: Mapping[str, list[str]], variant: str):
-    """Another join type, key or operator, or another filter column changes fingerprints."""
+    """Another join type, join key, operator or filter column changes fingerprints."""
     assert set(runs[variant]).isdisjoint(runs["first"])

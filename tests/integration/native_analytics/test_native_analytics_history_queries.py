@@ -1,4 +1,4 @@
-"""Queries of event logs in the real store: a backfilled run has the queries that a live run has."""
+"""Tests queries of event logs in the real store: a backfilled run has the queries that a live run has."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def store(client: Client, table: str, messages: Iterable[bytes]) -> None:
 
 
 def backfill(client: Client) -> Application:
-    """Write what `sparkfuse backfill` sends about the log of a job of 56 queries, and merge the table's parts."""
+    """Write what `sparkfuse backfill` sends about the log of a job with 56 queries, and merge the table's parts."""
     (log,) = find_logs(str(LOGS / "spark35.zstd")).logs
     application = read_application(log)
     store(client, "history", [row.SerializeToString() for row in history_rows(application, "prod", "team")])
@@ -51,7 +51,7 @@ def backfill(client: Client) -> Application:
 
 
 def test_run_of_an_event_log_has_its_queries(client: Client) -> None:
-    """`sparkfuse run` has each query of the log, with the values of the analysis."""
+    """`sparkfuse run` shows each query of the log with the values of the analysis."""
     application = backfill(client)
     found = queries.run(client, application.app_id or "")
     assert found is not None
@@ -69,7 +69,7 @@ def test_run_of_an_event_log_has_its_queries(client: Client) -> None:
 
 
 def test_older_store_gains_the_queries_of_logs(client: Client) -> None:
-    """A store whose key of history has no query is migrated, and keeps one row for each query."""
+    """An older store, without the query in the key of `history`, is migrated and then keeps one row for each query."""
     definition = client.query("SHOW CREATE TABLE history").result_rows[0][0]
     before = definition.replace(", ifNull(query_query_id, -1)", "")
     before = "\n".join(line for line in before.splitlines() if not line.lstrip().startswith("`query_"))

@@ -1,4 +1,4 @@
-"""The oracle, with which the kernel is compared, gives the values of Spark's own History Server.
+"""Tests that the oracle, with which the kernel is compared, gives the values of Spark's own History Server.
 
 tests/oracle/README.md lists the permitted differences.
 """
@@ -50,11 +50,11 @@ Logs = dict[str, tuple[str, Oracle]]
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[HistoryServer, Logs]]:
-    """Yield a server over a copy of the committed logs; by application, its REST path and the values of the oracle."""
+    """Yield a server on a copy of the committed logs; for each application, its REST path and the oracle's values."""
     folder = tmp_path_factory.mktemp("events")
     oracles = {}
     for where, paths in find_logs([REAL]):
-        # The server looks at one folder only.
+        # The server reads only one folder.
         copy = shutil.copytree if where.is_dir() else shutil.copy
         copy(where, folder / where.name)
         oracle = read_event_log(paths)
@@ -133,13 +133,13 @@ def test_distributions_are_the_history_servers(logs: tuple[HistoryServer, Logs])
             if not count or stage["succeeded"] != count:
                 continue
             ranks = (0, (count - 1) // 2, count // 2, -(-95 * count // 100) - 1, count - 1)
-            # The server answers the task at floor(quantile * count); with half a rank more no rounding moves it.
+            # The server returns the task at floor(quantile * count); half a rank is added so that rounding is harmless.
             quantiles = ",".join(str((rank + 0.5) / count) for rank in ranks)
             key = (stage["stage_id"], stage["stage_attempt"])
             where = f"{path}/stages/{key[0]}/{key[1]}"
             summary = server.get(f"{where}/taskSummary?quantiles={quantiles}")
             found = {name: below(summary, keys) for name, keys in DISTRIBUTIONS.items()}
-            # Its summary of durations takes failed attempts too, so each succeeded task is asked for.
+            # The server's summary of durations includes failed attempts, so the test reads each succeeded task.
             tasks = server.get(f"{where}/taskList?status=success&length={count}")
             walls = sorted(task["duration"] for task in tasks)
             found["wall_ms"] = [walls[rank] for rank in ranks]
@@ -153,7 +153,7 @@ def test_distributions_are_the_history_servers(logs: tuple[HistoryServer, Logs])
 def test_jobs_and_executors_are_the_history_servers(logs: tuple[HistoryServer, Logs]) -> None:
     """Jobs and executors equal those of the History Server.
 
-    Compared are times, groups and stages of jobs, and the start and removal of executors.
+    Compared are the times, groups and stages of jobs, and the start and removal of executors.
     """
     server, oracles = logs
 

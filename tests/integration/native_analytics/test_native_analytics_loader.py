@@ -1,4 +1,4 @@
-"""The loader between a real broker and the real ClickHouse engine."""
+"""Tests the loader between a real broker and the real ClickHouse engine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SET_ASIDE = "SELECT uniqExact(origin_kafka_partition, origin_kafka_offset) FROM 
 
 
 def fact(number: int) -> bytes:
-    """Return the end of a task; its number is in the id and in the sum."""
+    """Return the end of a task; its number is in its id and adds to the sum that tests compare."""
     message = Fact(event_id=number.to_bytes(16, "big"), event_time_ms=1_700_000_000_000 + number, cluster="test",
                    app_id=f"app-{number % 7}", app_start_ms=1_700_000_000_000, collector="driver-1", lane="bulk",
                    seq=number)  # fmt: skip
@@ -73,7 +73,7 @@ def counts(client: Client) -> dict[str, Any]:
 
 
 def expected(number: int) -> dict[str, int]:
-    """Return the contents of the table facts if each of the first facts is stored once."""
+    """Return the contents that the table facts has if each of the first facts is stored once."""
     return {"rows": number, "facts": number, "places": number, "run_ms": number * (number - 1) // 2}
 
 
@@ -81,7 +81,7 @@ def expected(number: int) -> dict[str, int]:
 def test_kills_neither_lose_nor_duplicate_rows(
     topics: tuple[str, str], settings: Settings, client: Client, make_loader: Callable[[str], Any], tmp_path: Path
 ) -> None:
-    """A loader that is killed four times among 100,000 facts stores each of them once.
+    """A loader that is killed four times while it loads 100,000 facts stores each fact once.
 
     Each invalid record becomes a dead letter.
     """
@@ -89,9 +89,9 @@ def test_kills_neither_lose_nor_duplicate_rows(
     produced = FACTS
 
     def stored_with_more_to_come() -> int:
-        """Send more facts than the loader can have read, so that a kill happens while it works.
+        """Send more facts than the loader can have read, so that it is killed while it works.
 
-        Return the stored number.
+        Return the number of stored facts.
         """
         nonlocal produced
         count = stored(client)
@@ -104,7 +104,7 @@ def test_kills_neither_lose_nor_duplicate_rows(
     for _ in range(KILLS):
         seen = stored(client)
         loader.start()
-        # Each time a little further on, and each time in the middle of something else.
+        # Each kill happens a little later and at another step.
         wait_for(
             lambda before=seen: stored_with_more_to_come() > before or loader.process.poll() is not None, 90, "progress"
         )
@@ -129,7 +129,7 @@ def test_loader_waits_for_an_unavailable_store(
 ) -> None:
     """While the store is down, the loader keeps running, and later stores each fact once.
 
-    It can also be stopped without the store.
+    The loader can be stopped even while the store is down.
     """
     store, url = make_store()
     loader = make_loader(url)
@@ -169,7 +169,7 @@ def test_missing_dependency_at_start_is_one_sentence(
 ) -> None:  # fmt: skip
     """A loader that cannot start prints the reason in one sentence, without a traceback.
 
-    Its exit code shows the kind of the reason.
+    The exit code shows what kind of reason it is.
     """
     loader = make_loader(settings.clickhouse_url)
     loader.environment[variable] = value

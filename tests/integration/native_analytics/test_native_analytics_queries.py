@@ -1,4 +1,4 @@
-"""Each example of the contract is stored through the loader's batches in the real engine, and queried."""
+"""Tests that each example of the contract can be stored by the loader's batches in the real engine, and queried."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def wire(feed: Feed, example: Path) -> bytes:
 
 
 def examples(repository: Path, feed: Feed) -> list[Path]:
-    """Return the examples of a feed, without the pipeline's clock and a reader's own mark, which are not stored."""
+    """Return the examples of a feed that are stored; ticks and the marks of a reader are not."""
     files = sorted((repository / "contracts" / "examples" / FOLDERS[feed.table]).glob("*.json"))
     return [file for file in files if feed.choice is None or file.stem not in NOT_STORED]
 
@@ -86,7 +86,7 @@ def test_each_example_becomes_one_row(filled: Client, repository: Path, feed: Fe
 
 
 def paths(content: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Return the paths of the fields of a message in JSON, one level deep into nested messages."""
+    """Return the paths of the fields of a message in JSON; for nested messages, one level deep."""
     for name, value in content.items():
         yield (name,)
         if isinstance(value, dict):

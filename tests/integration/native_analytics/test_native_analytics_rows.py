@@ -1,4 +1,4 @@
-"""Operator rows measure the work of stages that read nothing, in real runs of Spark with scripted times."""
+"""Tests that operator rows measure the work of stages that read nothing, in real runs of Spark with scripted times."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def test_what_spark_counts_of_a_source(stages: Stages, source: str, work: Mappin
 
 @pytest.mark.parametrize(("source", "measure"), [("range", "records"), ("rdd", "rows")])
 def test_slow_stage_is_found_only_if_its_rows_did_not_grow(stages: Stages, source: str, measure: str):
-    """After five runs of a minute, three minutes are slow for the same number of rows.
+    """After five runs of one minute, a run of three minutes is slow for the same number of rows.
 
-    For three times the rows they are healthy.
+    For three times the rows, three minutes are healthy.
     """
     usual = stages[USUAL][source]
     learned = [

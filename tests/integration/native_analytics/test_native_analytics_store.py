@@ -1,4 +1,4 @@
-"""The embedded store as seen by its clients, and the numbered DDL on the real engine."""
+"""Tests the embedded store as its clients use it, and the numbered DDL files on the real engine."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_errors_have_clickhouse_codes(plain: Client, store_url: str) -> None:
 
 
 def test_requests_of_dashboards_are_answered(plain: Client, store_url: str) -> None:
-    """Queries in the URL, probes, gzipped replies and formats work; requests of web pages are refused."""
+    """Queries in the URL, health probes, gzipped replies and formats work; requests from web pages are refused."""
 
     def get(path: str, **headers: str) -> tuple[bytes, Any]:
         with urllib.request.urlopen(urllib.request.Request(store_url + path, headers=headers)) as reply:
@@ -121,7 +121,7 @@ def test_concurrent_clients_lose_no_row(plain: Client, settings: Settings) -> No
 
 
 def test_startup_errors_are_one_sentence(make_store: Callable[[], Any], tmp_path: Path) -> None:
-    """A path or port in use and a public address end the start with an exit code and one sentence."""
+    """If a path or port is in use, or the address is public, the start ends with an exit code and one sentence."""
     store, url = make_store()
     path = store.command[store.command.index("--path") + 1]
     port = url.rpartition(":")[2]
@@ -214,7 +214,7 @@ def test_statements_for_servers_parse(client: Client) -> None:
 
 
 def test_unreachable_store_is_named_without_password() -> None:
-    """The error names the address without the password."""
+    """If the store cannot be reached, the error names its address without the password."""
     settings = Settings.from_environment({"SPARKFUSE_CLICKHOUSE_URL": "http://ann:secret@127.0.0.1:1"})
     with pytest.raises(StoreUnavailableError, match=r"no ClickHouse answers at http://127\.0\.0\.1:1") as refused:
         connect(settings)

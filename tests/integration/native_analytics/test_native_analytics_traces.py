@@ -1,4 +1,4 @@
-"""Export of an application from the real store to an OTLP receiver."""
+"""Tests the export of an application from the real store to an OTLP receiver."""
 
 from __future__ import annotations
 
@@ -157,6 +157,6 @@ def test_repeated_export_gives_the_same_trace(filled: Client) -> None:
 
 
 def test_unknown_application_is_an_error(filled: Client) -> None:
-    """The error names the application that the store does not have."""
+    """If the store does not have an application, the error names the application."""
     with pytest.raises(TraceExportError, match="has no application nobody"):
         export_trace(filled, "nobody", "http://127.0.0.1:1")

@@ -1,4 +1,4 @@
-"""Every case of every rule, and every function of the common subset, on the three real engines."""
+"""Tests every case of every rule, and every function that all engines have, on the three real engines."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ PREDICATES = [
 
 @pytest.fixture(scope="module")
 def rules_and_predicates(tmp_path_factory):
-    """Return the rules of the product, and one generated rule for each predicate, with each row as a case."""
+    """Return the built-in rules, and one generated rule for each predicate, with each row as a case."""
     folder = tmp_path_factory.mktemp("rules")
     for number, predicate in enumerate(PREDICATES):
         cases = [{"name": f"row {place}", "given": row, "expect": "quiet"} for place, row in enumerate(ROWS)]
@@ -123,7 +123,7 @@ def ask_flink(sql):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_case_has_its_expected_severity(results, engine):
-    """A rule has the same result live, offline and in history."""
+    """Each case of each rule has its expected severity live, offline and in history."""
     wrong = [
         f"{result.rule.id}: {result.case.name}: {result.actual}"
         for result in results[engine]
@@ -137,7 +137,7 @@ def test_every_case_has_its_expected_severity(results, engine):
 def test_every_function_has_one_result_in_all_engines(results, engine):
     """Each function gives equal results in all engines.
 
-    The values are NULL, zero, negative, fractional and huge numbers, and text with quotes.
+    The tested values are NULL, zero, negative, fractional and huge numbers, and text with quotes.
     """
     differing = [
         f"{one.rule.when} on {dict(one.case.given)}: datafusion {one.actual}, {engine} {other.actual}"

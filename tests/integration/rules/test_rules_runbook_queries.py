@@ -1,4 +1,4 @@
-"""Every SQL query of every runbook runs on the store."""
+"""Tests that every SQL query of every runbook runs on the store."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def store(store_url: str) -> Client:
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=list(QUERIES))
 def test_runbook_query_runs(store: Client, query: str) -> None:
-    """Tables and columns of the query exist, and its types fit."""
+    """The tables and columns of a runbook's query exist, and their types fit the query."""
     store.query(query, parameters=PARAMETERS)
 
     assert store.query(f"DESCRIBE ({query})", parameters=PARAMETERS).row_count > 0

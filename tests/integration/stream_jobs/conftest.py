@@ -1,4 +1,4 @@
-"""Jobs on the shared broker, started and killed as the supervisor does."""
+"""Fixtures that start and kill Flink jobs on the shared broker, as the supervisor does."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ ANSWER_SECONDS = 90
 
 
 class DetectJob:
-    """Starts, kills and stops the job; sends rows and reads its records."""
+    """Starts, kills and stops the job, sends rows to it and reads the records that it writes."""
 
     def __init__(self, bootstrap: str, prefix: str, home: Path, arguments: Iterable[str], metrics_port: int) -> None:
         self.home = home
@@ -131,7 +131,7 @@ class DetectJob:
         return [name for name in found if name.app_id == app_id]
 
     def wait_for_finding(self, rule: str, job_key: str, holds: Callable[[Finding], bool], what: str) -> Finding:
-        """Wait for the first record for which ``holds`` is true, and return it."""
+        """Wait for the first record for which ``holds`` returns true, and return the record."""
 
         def first() -> Finding | None:
             return next((each for each in self.findings(rule, job_key) if holds(each)), None)
@@ -146,7 +146,7 @@ class DetectJob:
         return sum(float(each.rsplit(" ", 1)[1]) for each in lines if each.startswith(line + " "))
 
     def _metrics_text(self) -> str:
-        """Return the metrics; empty while the process is too busy to answer."""
+        """Return the metrics, or an empty string while the process is too busy to answer."""
         try:
             with urllib.request.urlopen(self._metrics, timeout=30) as answer:
                 return str(answer.read().decode())

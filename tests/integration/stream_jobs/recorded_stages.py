@@ -1,4 +1,4 @@
-"""Sends the facts of the shared cases of a stage's row, as the shipper sends them."""
+"""Sends the facts of the shared test cases for a stage's row, as the shipper sends them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.stage_cases import CASES, Case, app_id, event_log
 
 
 class RecordedStages:
-    """The facts of all cases; half of each case is sent in an early window and half in a later one."""
+    """The facts of all cases; half of the facts of each case are sent in an early window, the others in a later one."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         self._topic = topic
@@ -21,11 +21,11 @@ class RecordedStages:
         self._facts = {app_id(case): facts(case) for case in CASES}
 
     def begin(self) -> None:
-        """Send the first half of each case."""
+        """Send half of the facts of each case."""
         self._send(slice(0, None, 2))
 
     def end(self) -> None:
-        """Send the other half of each case, with the end of the stage or application unless it was already sent."""
+        """Send the other half of the facts of each case."""
         self._send(slice(1, None, 2))
 
     def _send(self, half: slice) -> None:

@@ -1,4 +1,4 @@
-"""An application of scripted facts, for which the expected rows can be computed by hand."""
+"""Sends the facts of a scripted application, whose expected rows can be computed by hand."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class ScriptedApplication:
         self.send(fact.SerializeToString())
 
     def drop(self, collector: str = DRIVER, lane: str = "bulk") -> int:
-        """Use the next sequence number of the lane as for a dropped fact, and return the number."""
+        """Use up the next sequence number of the lane, as for a dropped fact, and return the number."""
         number = self._next[collector, lane]
         self._next[collector, lane] += 1
         return number
 
     def send(self, value: bytes | None) -> None:
-        """Send any bytes under the application's key."""
+        """Send any bytes with the application's key."""
         self._producer.produce(self._topic, value, self.app_id)
 
     def flush(self) -> None:

@@ -18,7 +18,7 @@ PAUSE = fact_pb2.GcPause(started_ms=1, duration_ms=70, heap_after_bytes=55)
 
 
 class FailingApplication:
-    """An application on YARN with failed tasks, a silent executor, and a task that outlives its stage."""
+    """Scripts an application on YARN with failed tasks, a silent executor, and a task that outlives its stage."""
 
     def __init__(self, bootstrap: str, topic: str, seen: Seen) -> None:
         self._app = ScriptedApplication(bootstrap, topic, "failures", int(time.time() * 1000) - CLOCK_OFFSET_MS)

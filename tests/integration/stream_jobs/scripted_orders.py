@@ -65,7 +65,7 @@ def begin(app: ScriptedApplication, seen: Seen) -> None:
 
 
 def continue_run(app: ScriptedApplication, seen: Seen) -> None:
-    """Send the retry of the failed task, which spills, the end of the largest task, and a killed speculative copy."""
+    """Send a retry of the failed task that spills, the end of the largest task, and a killed speculative copy."""
     zero = app.start_ms
     app.send_fact("task_started", **STAGE, task_id=14, task_index=1, task_attempt=1, launched_ms=zero + 2000)
     app.send_fact("task_started", **STAGE, task_id=15, task_index=3, speculative=True, launched_ms=zero + 2500)
@@ -94,7 +94,7 @@ def continue_run(app: ScriptedApplication, seen: Seen) -> None:
 
 
 def finish(app: ScriptedApplication) -> None:
-    """Send the facts that arrive while the job is down: late progress, a dropped fact, the last task, all ends."""
+    """Send the facts that arrive while the job is down: late progress, a dropped fact, the last task, and all ends."""
     zero = app.start_ms
     app.send_fact("task_progress", collector=EXECUTOR, **STAGE, task_id=12, task_index=2, age_ms=3900, input_bytes=5900)
     app.drop(EXECUTOR)

@@ -1,4 +1,4 @@
-"""The detect job over real Kafka and Flink's mini cluster, with the rows of scripted runs.
+"""Tests the detect job with real Kafka and Flink's mini cluster, on the rows of scripted runs.
 
 The tests share one job and use different Spark jobs; the test with the kill comes last.
 """
@@ -30,7 +30,7 @@ from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
 MINUTE = 60_000
-# A rule with `for`, beside the built-in rules, which have none.
+# A rule with `for`; the built-in rules have none.
 TASK_WAITS = """
 summary: A task waits
 view: task_live
@@ -74,13 +74,13 @@ def now() -> int:
 
 @pytest.fixture
 def once() -> str:
-    """Return a text that differs in each try of a test, because the job and its state outlive a failed try."""
+    """Return a string that differs in each try of a test, because the job and its state outlive a failed try."""
     return uuid.uuid4().hex[:8]
 
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the built-in rules and two more."""
+    """Return a folder with the built-in rules and two test rules."""
     folder = tmp_path_factory.mktemp("rules") / "catalog"
     shutil.copytree(asset("sparkfuse_rules", "catalog"), folder)
     (folder / "task_waits.yaml").write_text(TASK_WAITS)
@@ -104,7 +104,7 @@ def detect(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, catal
 
 
 def test_slow_run_fires_and_resolves_at_its_end(detect: DetectJob, once: str):
-    """Five runs of 20 s are learned; a sixth of 60 s fires while it runs, and resolves with its end."""
+    """After five learned runs of 20 s, the finding on a run of 60 s fires while it runs and resolves at its end."""
     job = f"slow-{once}"
     start = now() - 20 * MINUTE
 
@@ -145,7 +145,7 @@ def test_slow_run_fires_and_resolves_at_its_end(detect: DetectJob, once: str):
 
 
 def test_waiting_task_is_pending_then_fires_then_resolves(detect: DetectJob, once: str):
-    """A waiting task is pending for the windows of `for`, then fires, then resolves after three windows without rows.
+    """The finding of a waiting task is pending during `for`, then fires, and resolves after three windows without rows.
 
     Invalid records are counted.
     """
@@ -211,7 +211,7 @@ def test_two_runs_of_one_job_share_one_finding(detect: DetectJob, once: str):
 def test_application_is_compared_with_history_and_deadline(detect: DetectJob, once: str):
     """An application is compared with five learned runs of 20 s and with its deadline.
 
-    It runs for two minutes, one of them after the deadline.
+    The application runs for two minutes, one of them after the deadline.
     """
     job = f"whole-{once}"
     start = now() - 12 * MINUTE
@@ -241,7 +241,7 @@ def test_application_is_compared_with_history_and_deadline(detect: DetectJob, on
 
 
 def test_failures_in_the_last_window_fire(detect: DetectJob, once: str):
-    """Tasks, an executor and a job fail in the window in which the application ends; then it becomes a zombie."""
+    """Failures in the window in which the application ends have findings, and so has a process that outlives it."""
     job = f"wrong-{once}"
     at = now() - 4 * MINUTE
     run = Run("wrong-1", at - MINUTE, job)
@@ -280,7 +280,7 @@ def test_failures_in_the_last_window_fire(detect: DetectJob, once: str):
 
 
 def test_names_of_queries_and_stages_are_published(detect: DetectJob, once: str):
-    """Findings and the topic names call a stage by its query and tables; a new plan version changes the names."""
+    """Findings and the topic `names` name a stage by its query and tables; a new plan version changes the names."""
     job, at = f"named-{once}", now() - 4 * MINUTE
     run = Run(f"named-{once}", at - MINUTE, job)
     scopes = ["Exchange", "WholeStageCodegen (1)"]
@@ -306,9 +306,9 @@ def test_names_of_queries_and_stages_are_published(detect: DetectJob, once: str)
 
 
 def test_bad_host_of_three_applications_is_one_finding(detect: DetectJob):
-    """If three applications lose an executor on one host, there is one finding, and it is about the host.
+    """If three applications each lose an executor on one host, there is one finding, and it is about the host.
 
-    No finding names one of the jobs as the cause.
+    No finding blames one of the three jobs.
     """
     at = now() - MINUTE
     for number in range(3):
@@ -334,7 +334,7 @@ def test_bad_host_of_three_applications_is_one_finding(detect: DetectJob):
 
 
 def test_jvm_has_two_malloc_arenas(detect: DetectJob):
-    """The JVM has two malloc arenas, because with more the allocator keeps memory that RocksDB freed."""
+    """The JVM has two malloc arenas; with more arenas, the allocator would keep memory that RocksDB has freed."""
     [jvm] = [each for each in psutil.Process(detect.launcher()).children(recursive=True) if each.name() == "java"]
 
     assert jvm.environ()["MALLOC_ARENA_MAX"] == "2"

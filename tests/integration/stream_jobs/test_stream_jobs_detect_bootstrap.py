@@ -1,4 +1,4 @@
-"""Reads baselines from a real topic: those written before the start, and those written later."""
+"""Tests that the detect job reads baselines that were written to a real topic before its start and later."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sample_of_run(job_key: str, run: str, learned_ms: int) -> Baseline:
 
 
 def test_backfill_is_read_while_the_job_runs(kafka_bootstrap: str, topic_prefix: str) -> None:
-    """Each baseline that a backfill writes while the job runs is read once, and again after it was written again."""
+    """Each baseline that a backfill writes while the job runs is read once, and once more if it is written again."""
     settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
     ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
 
@@ -55,7 +55,7 @@ def test_backfill_is_read_while_the_job_runs(kafka_bootstrap: str, topic_prefix:
 def test_own_baselines_are_not_read_back(kafka_bootstrap: str, topic_prefix: str) -> None:
     """The job does not read back the baselines that it wrote itself.
 
-    The end of an application writes one per stage, and reading one takes milliseconds.
+    At the end of an application the job writes one baseline per stage, and reading a baseline takes milliseconds.
     """
     settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
     ensure_topics(settings_of(kafka_bootstrap, topic_prefix))

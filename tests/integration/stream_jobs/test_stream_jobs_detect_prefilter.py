@@ -1,4 +1,4 @@
-"""The columns that the JVM decodes from a row, on real Flink: severities, prefilter, and names of subjects."""
+"""Tests on real Flink what the JVM decodes from a row: severities, the prefilter, and names of subjects."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def row_of(rule, case):
 
 @pytest.fixture(scope="module")
 def read(repository: Path):
-    """Return the columns that Flink reads of each case and each example.
+    """Return the columns that Flink computes for the row of each rule case and each example.
 
-    Their order is severities, holds, app_key, kind, subject.
+    The order of the columns is severities, result of the prefilter, app_key, kind, subject.
     """
     from pyflink.table import DataTypes, EnvironmentSettings, TableEnvironment
 
@@ -107,7 +107,7 @@ def test_subjects_have_the_same_names_in_jvm_and_python(read):
 
 
 def test_batching_keeps_all_contents_in_order(repository: Path):
-    """Batching delivers each content once, in the order of its key, in fewer records than were sent."""
+    """Batching delivers each content once, in the order of its key, in fewer records than were sent to it."""
     from pyflink.common import Configuration, Types
     from pyflink.datastream import DataStream, StreamExecutionEnvironment
     from pyflink.java_gateway import get_gateway

@@ -1,4 +1,4 @@
-"""The rows of one run of the windows job, with real Kafka and Flink, and a kill in the middle."""
+"""Tests the rows of one run of the windows job, with real Kafka and Flink, and a kill in the middle of the run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TEN_MINUTES_MS = 600_000
 
 @pytest.fixture(scope="module")
 def seen(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, start_job: Any) -> Iterator[Seen]:
-    """The output of the job for the scripted applications, across a kill -9 of launcher and JVM."""
+    """The output of the job for the scripted applications; launcher and JVM are killed once with SIGKILL."""
     prefix, home = f"test-{uuid.uuid4().hex[:10]}", tmp_path_factory.mktemp("windows")
     environment = {
         "SPARKFUSE_HOME": str(home),
@@ -197,7 +197,7 @@ def about(columns: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_running_task_keeps_its_latest_progress(seen: Seen) -> None:
-    """A task row has the progress with the highest age, in any order of arrival, and the stage counts it."""
+    """In any order of arrival, a task's row has the progress with the highest age, and the stage's row includes it."""
     task = seen.of("orders", "task_live")[0].task
     stage = next(row.stage for row in seen.of("orders", "stage_live") if row.stage.finished_tasks == 2)
 
@@ -227,7 +227,7 @@ def test_kill_neither_loses_nor_duplicates_facts(seen: Seen) -> None:
 
 
 def test_replayed_row_has_the_same_number_and_content(seen: Seen) -> None:
-    """A row that is sent again has the same number and content.
+    """If a row is sent again, it has the same number and content.
 
     Rows are sent at least once, and no number is missing.
     """
@@ -242,9 +242,9 @@ def test_replayed_row_has_the_same_number_and_content(seen: Seen) -> None:
 
 
 def test_starts_come_first_and_ends_last(seen: Seen) -> None:
-    """In a window the order is: starts, live rows, the application's row, ends. The application's end is the last.
+    """In a window the order is: starts, live rows, the application's row, ends. The end of the application comes last.
 
-    An application that is incomplete at its end has rows for a while after the end.
+    An application whose facts are incomplete at its end has rows for a while after the end.
     """
     rows = {row.row_seq: row for row in seen.live if row.app_id == "orders"}
     views = [rows[number].view for number in sorted(rows)]
@@ -258,7 +258,7 @@ def test_starts_come_first_and_ends_last(seen: Seen) -> None:
 
 
 def test_forwarded_facts_are_complete(seen: Seen) -> None:
-    """Starts and plans arrive in live with all their fields, including nested ones."""
+    """Starts and plans arrive in the topic `live` with all their fields, including nested ones."""
     application = seen.of("orders", "application_started")[0]
     stage = seen.of("orders", "stage_started")[0].stage_started
     sql = seen.of("orders", "sql_started")[0].sql_started
@@ -273,7 +273,7 @@ def test_forwarded_facts_are_complete(seen: Seen) -> None:
 def test_query_row_sums_the_stages_of_the_query(seen: Seen) -> None:
     """The row of a running query has the sums of its stages so far.
 
-    After a kill and the query's end, each task is counted once.
+    After a kill of the job and the end of the query, each task is counted once.
     """
     rows = seen.of("orders", "query_live")
     first, last, zero = rows[0], rows[-1], rows[0].app_start_ms
@@ -295,7 +295,7 @@ def test_query_row_sums_the_stages_of_the_query(seen: Seen) -> None:
 
 
 def test_executor_row_has_its_last_sample(seen: Seen) -> None:
-    """The row of an executor has the last sample of its window, and a GC share that is derived from this sample."""
+    """The row of an executor has the last sample of its window, and a GC share computed from this sample."""
     first = seen.of("orders", "executor_live")[0]
 
     assert values(first.executor) == {
@@ -308,7 +308,7 @@ def test_executor_row_has_its_last_sample(seen: Seen) -> None:
 def test_completeness_counts_missing_facts(seen: Seen) -> None:
     """Completeness is 1 until a numbered fact is missing.
 
-    The row also has the number of facts expected and received.
+    The row also has the numbers of expected and received facts.
     """
     rows = seen.of("orders", "app_live")
     before, after = rows[0], rows[-1]
@@ -353,7 +353,7 @@ def test_failures_have_one_row_per_class(seen: Seen) -> None:
 def test_silent_executor_repeats_its_last_gauges(seen: Seen) -> None:
     """The row of a silent executor repeats its last gauges and has the silent time.
 
-    It is repeated only while the application is active.
+    The row is repeated only while the application is active.
     """
     rows = seen.of("failures", "executor_live")
     first, silent = rows[0], next(row for row in rows if row.executor.executor_id == "2" and row.executor.silent_ms > 0)
@@ -374,7 +374,7 @@ def test_silent_executor_repeats_its_last_gauges(seen: Seen) -> None:
 
 
 def test_outliving_tasks_and_processes_are_reported(seen: Seen) -> None:
-    """Tasks and processes that outlive their stage or application are reported with the time since.
+    """Tasks and processes that outlive their stage or application are reported with the time since its end.
 
     This time is measured by the broker's clock; the driver's clock is ten minutes behind.
     """
@@ -390,7 +390,7 @@ def test_outliving_tasks_and_processes_are_reported(seen: Seen) -> None:
 
 
 def test_silent_application_has_a_row_in_each_window(seen: Seen) -> None:
-    """Each window that a tick closes has a row with the silent time, also across the kill."""
+    """Each window that a tick closes has a row with the silent time, even if the job was killed in between."""
     app_id = next(row.app_id for row in seen.live if row.app_id.startswith("twice"))
     rows = seen.of(app_id, "app_live")
     silent = [row.application.driver_silent_ms for row in rows if row.application.driver_silent_ms > 0]
@@ -426,7 +426,7 @@ def test_invalid_records_become_dead_letters(seen: Seen) -> None:
 
 
 def test_ticks_reach_each_partition(seen: Seen) -> None:
-    """Each window of each partition has a tick row, because tick rows close the windows of the readers of live."""
+    """Each window of each partition has a tick row, because tick rows close the windows in readers of `live`."""
     ticks: dict[str, set[int]] = defaultdict(set)
     for row in seen.live:
         if row.view == "tick":

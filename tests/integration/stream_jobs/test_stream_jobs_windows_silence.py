@@ -1,4 +1,4 @@
-"""The windows job with a real Spark application: an executor is suspended, then the driver is killed."""
+"""Tests the windows job with a real Spark application: an executor is suspended, then the driver is killed."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def job(seen: Seen, tmp_path: Path) -> Iterator[SparkRun]:
 def test_silence_of_real_processes_is_reported(seen: Seen, job: SparkRun) -> None:
     """A suspended executor is reported as silent while another one is active.
 
-    A killed driver has a row in each window.
+    After the driver is killed, each window has a row of the application.
     """
     app_id, _, pid = job.wait_for_line("APPLICATION").split()
     driver = psutil.Process(int(pid))
@@ -104,10 +104,10 @@ def test_silence_of_real_processes_is_reported(seen: Seen, job: SparkRun) -> Non
 
 
 def is_executor(process: psutil.Process, executor: str) -> bool:
-    """Return whether the process is the JVM of that executor; false if it has ended."""
+    """Return whether the process is the JVM of the given executor; false if the process has ended."""
     try:
         return f"--executor-id {executor} " in " ".join(process.cmdline())
-    except psutil.NoSuchProcess:  # also a zombie: the shells that start the executors
+    except psutil.NoSuchProcess:  # raised for zombies too: the shells that start the executors
         return False
 
 
@@ -125,7 +125,7 @@ def both_active(seen: Seen, app_id: str) -> live_pb2.LiveRow | None:
 
 
 def one_is_silent(seen: Seen, app_id: str) -> tuple[live_pb2.LiveRow, live_pb2.LiveRow] | None:
-    """Return the last rows of both executors, if the second has been silent for long and the first is active."""
+    """Return the last rows of both executors, if the second has been silent for a while and the first is active."""
     other, silent = last_of(seen, app_id, "0"), last_of(seen, app_id, "1")
     assert other is not None
     assert silent is not None

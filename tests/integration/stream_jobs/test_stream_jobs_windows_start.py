@@ -1,4 +1,4 @@
-"""A start that cannot succeed fails at once, with one sentence."""
+"""Tests that a start that cannot succeed fails at once, with one sentence."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_missing_topics_are_named(settings: Settings) -> None:
 def test_topic_with_create_time_is_rejected(settings: Settings) -> None:
     """A topic with CreateTime is rejected, and the error has the command that fixes it.
 
-    With the sender's time, facts of a slow clock would be lost.
+    With the sender's time, facts of a host whose clock is slow would be lost.
     """
     full = f"{settings.topic_prefix}.facts"
     admin = AdminClient({"bootstrap.servers": settings.kafka_bootstrap})

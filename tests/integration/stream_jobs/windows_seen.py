@@ -46,7 +46,7 @@ class Seen:
         self._consumer.close()
 
     def of(self, app_id: str, view: str) -> list[live_pb2.LiveRow]:
-        """Return the rows of one view of an application, in order and each once."""
+        """Return the rows of one view of an application, in order and without duplicates."""
         rows = {row.row_seq: row for row in self.live if row.app_id == app_id}
         return [rows[number] for number in sorted(rows) if rows[number].view == view]
 

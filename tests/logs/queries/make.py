@@ -77,7 +77,7 @@ def record(name: str) -> Path:
 
 
 def start_client(program: Path, stream: TextIO, processes: contextlib.ExitStack) -> subprocess.Popen[bytes]:
-    """Start a client of Spark Connect, which starts a local server with our settings and stops it at its end."""
+    """Start a Spark Connect client, which starts a local server with the settings and stops the server at its end."""
     settings = {key: value for key, value in (SETTINGS | MORE_SETTINGS).items() if key != "spark.master"}
     variables = environment(CONNECT) | {
         "SPARK_REMOTE": "local[2]",

@@ -1,4 +1,4 @@
-"""Display names of all queries and stages of an event log, as text for a golden file."""
+"""Formats the display names of all queries and stages of an event log as text for a golden file."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class NamedLog:
         )
 
     def lines(self) -> Iterator[str]:
-        """Yield each query with its stages below it, then the stages that belong to no query."""
+        """Yield each query followed by its stages, then the stages that belong to no query."""
         for query in sorted(self.queries, key=lambda row: row["sql_execution_id"]):
             number = query["sql_execution_id"]
             name = name_query(

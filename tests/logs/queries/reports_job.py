@@ -1,7 +1,7 @@
-"""A PySpark job of some 30 reports over tables in the style of TPC-H, for the tests of display names.
+"""A PySpark job of about 30 reports over tables in the style of TPC-H, for the tests of display names.
 
 Run by ``make.py`` as ``spark-submit reports.py FOLDER`` on Spark 3.3 to 4.x, and with ``SPARK_REMOTE`` as a client of
-Spark Connect. What an environment cannot run (Python functions, RDDs) is reported on standard error and skipped.
+Spark Connect. Reports that an environment cannot run (Python functions, RDDs) are skipped and named on standard error.
 """
 
 from __future__ import annotations

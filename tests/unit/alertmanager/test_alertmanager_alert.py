@@ -1,4 +1,4 @@
-"""Converting findings to alerts."""
+"""Tests the conversion of findings to alerts."""
 
 from dataclasses import replace
 from typing import Any
@@ -68,6 +68,7 @@ def test_example_finding_gives_the_expected_alert():
             "description": "Task 31 of stage 7 (q2: staged ⋈ customers → lake/orders) has read nothing for 48 s "
             "and used 20 ms of CPU.",
             "where": "q2: staged ⋈ customers → lake/orders (stage 7.0), task 1055, executor 3",
+            "cost": "Estimated cost so far: 12.50 USD; the rest of the run would cost 80.25 USD.",
             "owner": "orders-oncall@example.com",
             "run": "app-20261121020000-0042/1795226400000/1",
             "app_id": "app-20261121020000-0042",
@@ -95,7 +96,7 @@ def test_every_example_gives_an_alert(case):
     ("rule", "name"), [("task_stuck", "SparkfuseTaskStuck"), ("stage_slow_2", "SparkfuseStageSlow2")]
 )
 def test_alert_name_is_derived_from_the_rule(rule, name):
-    """The name is the id of the rule in camel case with the prefix Sparkfuse."""
+    """The name of an alert is the id of the rule in camel case with the prefix Sparkfuse."""
     assert alert_name(rule) == name
 
 
@@ -141,7 +142,7 @@ def test_annotations_describe_the_latest_firing_run():
 def test_alert_has_start_and_end(fields, starts_ms, ends_ms):
     """Each firing alert has an end time, so it expires if it is not sent again.
 
-    A clock in the future does not change that.
+    If the clock of the finding is in the future, the alert has an end time too.
     """
     actual = alert(**fields)
 
@@ -182,7 +183,7 @@ ODD = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=3000)
 
 @given(summary=ODD, description=ODD, job_key=ODD.filter(bool), scope=ODD, app_id=ODD, value=ODD, url=ODD)
 def test_any_text_gives_a_bounded_alert(summary, description, job_key, scope, app_id, value, url):
-    """Any text in a finding gives labels without markup, bounded texts, and http links only."""
+    """For any text in a finding, labels have no markup, texts have a limited length, and links are http links."""
     runs = [FindingRun(app_id=app_id, run_key=value, evidence={"stack": value, "note": description}, state="firing")]
     actual = alert(
         summary=summary, description=description, job_key=job_key, scope=scope, runbook_url=url, tenant=value, runs=runs
@@ -227,12 +228,12 @@ CRITICAL_OVER = alert(severity="critical", state="resolved", resolved_ms=NOW_MS 
     ],
 )
 def test_changed_severity_leaves_one_alert(new, held, ends):
-    """If the severity of a finding changes, exactly one alert of the finding keeps firing."""
+    """If the severity of a finding changes, exactly one of its alerts keeps firing."""
     posted = alerts_to_post([new], held, NOW_MS)
 
     assert {each.labels["severity"]: "later" if each.ends_ms > NOW_MS else "now" for each in posted} == ends
 
 
 def test_finding_can_be_serialized():
-    """The finding that these tests use is valid JSON of the contract."""
+    """The finding that these tests use is valid JSON according to the contract."""
     assert to_json(finding()).startswith(b'{"finding_id":')

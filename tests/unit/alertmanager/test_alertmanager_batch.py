@@ -1,4 +1,4 @@
-"""Converting records to a batch of alerts."""
+"""Tests the conversion of records to a batch of alerts."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def record(offset: int, **fields) -> Record:
 def test_latest_record_of_a_finding_is_used():
     """Several queued records of one finding give one alert with the newest state.
 
-    Old states cause no notification.
+    The older states of the finding cause no notification.
     """
     batch = make_batch([record(0), record(1, severity="critical"), record(2, finding_id="f2")], NOW_MS, "")
 
@@ -69,9 +69,9 @@ def test_invalid_records_become_dead_letters():
 
 
 def test_only_firing_findings_measure_the_delay():
-    """Only firing findings are measured in the delay.
+    """The metric of the delay includes only firing findings.
 
-    A finding that resolved minutes later would distort the metric.
+    A finding that is resolved minutes after its evidence would distort the metric.
     """
     batch = make_batch([record(0), record(1, finding_id="f2", state="resolved", resolved_ms=NOW_MS)], NOW_MS, "")
 

@@ -1,4 +1,4 @@
-"""The configuration of Alertmanager and Prometheus."""
+"""Tests the configuration files of Alertmanager and Prometheus."""
 
 import re
 import subprocess
@@ -47,7 +47,7 @@ def check(*command: object) -> str:
 
 
 def test_alertmanager_accepts_the_configuration(folder, rendered):
-    """Alertmanager's own check accepts the checked-in file and the rendered file, with their templates."""
+    """Alertmanager's own checker accepts the checked-in file and the rendered file, with their templates."""
     for file in (folder / "alertmanager.yml", rendered):
         assert "SUCCESS" in check("amtool", "check-config", file)
 
@@ -79,7 +79,7 @@ def test_labels_are_routed_to_a_receiver(folder, labels, receiver):
 
 
 def test_critical_findings_wait_one_second(folder):
-    """Critical findings wait one second for their group.
+    """Alertmanager waits one second to group critical findings.
 
     The group interval of other findings is below the shortest duration of a finding.
     """
@@ -92,7 +92,7 @@ def test_critical_findings_wait_one_second(folder):
 def test_receivers_without_address_are_removed(tmp_path):
     """A receiver without an address is removed.
 
-    Alertmanager would fail at each notification to this receiver.
+    Otherwise Alertmanager would fail at each notification to this receiver.
     """
     rendered = yaml.safe_load(write_alertmanager(tmp_path, Destinations("http://127.0.0.1:1/webhook")).read_text())
 

@@ -1,4 +1,4 @@
-"""Inhibition of alerts: when inhibited alerts end, and the generated configuration."""
+"""Tests the inhibition of alerts: when inhibited alerts end, and the generated configuration."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SKEW, SLOW = alert("stage_skew"), alert("stage_slow")
 
 
 def test_generated_inhibitions_are_up_to_date() -> None:
-    """The inhibitions in Alertmanager's configuration equal the output of the generator."""
+    """The inhibition rules in Alertmanager's configuration equal the output of the generator."""
     configuration = PATH.read_text()
 
     assert with_inhibitions(configuration) == configuration

@@ -1,4 +1,4 @@
-"""The receiver of notifications, and the search for installed programs."""
+"""Tests the webhook receiver of the tests, and the search for installed programs."""
 
 import pytest
 import requests
@@ -20,7 +20,7 @@ def test_deliveries_are_recorded_in_order():
 
 
 def test_receiver_can_simulate_failures():
-    """The receiver does not record the deliveries that a test lets fail, and records later ones."""
+    """The receiver does not record deliveries that a test makes fail, but records later ones."""
     with Receiver() as receiver:
         receiver.fail_next([503, 500])
         statuses = [requests.post(receiver.url, json={}, timeout=60).status_code for _ in range(3)]

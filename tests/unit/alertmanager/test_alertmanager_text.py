@@ -1,4 +1,4 @@
-"""Cleaning of texts that come from jobs."""
+"""Tests the cleaning of texts that come from jobs."""
 
 import unicodedata
 
@@ -49,7 +49,7 @@ def test_labels_have_no_markup():
 
 
 def test_long_labels_stay_different():
-    """Two long names that differ at their end are two labels of at most 200 characters."""
+    """Two long names that differ only at their end give different labels of at most 200 characters."""
     one, two = label("x" * 300 + "1"), label("x" * 300 + "2")
 
     assert one != two
@@ -72,12 +72,12 @@ def test_long_labels_stay_different():
     ],
 )
 def test_only_plain_http_addresses_are_links(text, accepted):
-    """A link has a host and no markup; any other text is no link."""
+    """A link has a host and no markup; any other text is not used as a link."""
     assert address(text) == (text if accepted else "")
 
 
 def test_secrets_are_removed():
-    """Secrets are removed from texts, also if an invisible character splits the name of the secret."""
+    """Secrets are removed from texts even if an invisible character splits the name of the secret."""
     assert plain("cannot open jdbc:x?pass\u200bword=hunter2&y=1 as https://me:pw@db/x", 200) == (
         "cannot open jdbc:x?password=***&y=1 as https://***@db/x"
     )

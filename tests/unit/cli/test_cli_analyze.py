@@ -53,7 +53,7 @@ def skewed(tmp_path: Path) -> Path:
     ],
 )
 def test_history_option_takes_all_following_paths(given: str, expected: str):
-    """A shell expands a pattern to several paths; all of them up to the next option belong to --history."""
+    """A shell expands a pattern to several paths, so all paths up to the next option belong to --history."""
     assert spread_history(given.split()) == expected.split()
 
 
@@ -95,7 +95,7 @@ def test_findings_are_grouped_with_symptoms_below_cause(tmp_path: Path):
 
 
 def test_failed_job_is_printed_once(tmp_path: Path):
-    """A failed job appears in its finding only; a cancelled job appears as one line."""
+    """A failed job appears only in its finding; a cancelled job appears as one line."""
     reason = "Job aborted due to stage failure: Task 0 failed 4 times, most recent failure: java.io.IOException: full"
     failed = ask(Run([Stage(0, even(9))], failed=True, failure=reason).write(tmp_path / "failed"))
     cancelled = ask(Run([Stage(0, even(9))], failed=True, failure="Job 0 cancelled").write(tmp_path / "cancelled"))
@@ -121,7 +121,7 @@ def test_fail_on_sets_the_lowest_failing_severity(skewed: Path, level: str, code
 
 
 def test_unreadable_path_exits_with_3_and_shows_other_logs(tmp_path: Path, skewed: Path):
-    """Each unreadable path is one sentence on standard error; readable logs are still shown."""
+    """Each unreadable path is reported in one sentence on standard error; readable logs are still shown."""
     (tmp_path / "text").write_text("no event\n")
     done = ask(tmp_path / "nothing", tmp_path / "text", skewed)
     missing, no_log = done.stderr.splitlines()
@@ -163,7 +163,7 @@ def test_invalid_command_line_exits_with_2(arguments: list[str], message: str):
 
 
 def test_report_of_several_logs_is_refused(tmp_path: Path, healthy: Path, skewed: Path):
-    """A report contains one application; with two logs nothing is written."""
+    """An HTML report contains one application; for two logs no report is written."""
     done = ask(healthy, skewed, "--html", tmp_path / "report.html")
 
     assert done.returncode == 2
@@ -172,7 +172,7 @@ def test_report_of_several_logs_is_refused(tmp_path: Path, healthy: Path, skewed
 
 
 def test_report_is_written_beside_the_text(tmp_path: Path, skewed: Path):
-    """--html writes the report in addition to the text."""
+    """--html writes the HTML report in addition to the text output."""
     done = ask(skewed, "--html", tmp_path / "report.html")
 
     assert done.returncode == 1
@@ -180,7 +180,7 @@ def test_report_is_written_beside_the_text(tmp_path: Path, skewed: Path):
 
 
 def test_sparkfuse_yaml_applies_to_analyze(tmp_path: Path, skewed: Path):
-    """sparkfuse.yaml can disable a rule; a misspelled rule in it is one sentence."""
+    """sparkfuse.yaml can disable a rule; a misspelled rule in the file gives an error of one sentence."""
     config = tmp_path / "sparkfuse.yaml"
     config.write_text("rules: {stage_skew: {enabled: false}}")
     quiet = ask(skewed, SPARKFUSE_CONFIG=str(config))
@@ -249,7 +249,7 @@ def test_missing_package_is_one_sentence(healthy: Path):
     ],
 )
 def test_readable_text_is_one_safe_line(text: str, expected: str):
-    """Visible text is kept, control characters are replaced."""
+    """Visible text is kept, and control characters are replaced."""
     assert readable(text, 10 if len(text) > 20 else 1_000) == expected
 
 
@@ -271,7 +271,7 @@ def test_cause_is_first_line_and_python_error(reason: str, expected: str):
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_text_fits_the_terminal_width(tmp_path: Path, width: int):
-    """On a narrow terminal columns are dropped; no line is longer than the terminal."""
+    """On a narrow terminal columns are dropped, so that no line is wider than the terminal."""
     from sparkfuse_kernel.event_logs.find import find_logs
     from sparkfuse_native_analytics.offline.analysis import analyze
     from sparkfuse_native_analytics.offline.application import read_application

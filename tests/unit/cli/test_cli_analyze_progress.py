@@ -31,7 +31,7 @@ def sit_at_terminal(monkeypatch):
 
 
 def test_long_work_shows_a_progress_bar(sit_at_terminal):
-    """While logs are read for a long time, a bar shows how many of their bytes were read."""
+    """If reading logs takes long, a progress bar shows how many of their bytes were read."""
     shown = sit_at_terminal()
     with progress.Progress([1_000_000, 3_000_000]) as bar:
         bar.advance(1_000_000)
@@ -51,7 +51,7 @@ def test_short_work_shows_no_bar(sit_at_terminal, monkeypatch):
 
 
 def test_no_bar_without_a_terminal(sit_at_terminal):
-    """Without a terminal no bar is started."""
+    """Without a terminal, no progress bar is started."""
     shown = sit_at_terminal(terminal=False)
     with progress.Progress([1, 2]) as bar:
         begun = bar._timer.is_alive()

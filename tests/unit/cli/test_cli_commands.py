@@ -1,4 +1,4 @@
-"""Errors of the command line are one sentence and an exit code, never a stack trace."""
+"""Tests that errors of the command line are one sentence and an exit code, never a stack trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output and exit codes of `sparkfuse compare` on logs with known numbers."""
+"""Tests the output and exit codes of `sparkfuse compare` on logs with known numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def logs(folder: Path, before: Run, after: Run) -> tuple[Path, Path]:
 
 
 def test_difference_and_first_cause_come_first(tmp_path) -> None:
-    """Tasks that take twice the time for the same work add three seconds, and all of them are attributed to cost."""
+    """If tasks take twice the time for the same work, the added three seconds are all attributed to cost."""
     done = ask(*logs(tmp_path, nightly(0, 3_000), nightly(1, 6_000)))
 
     assert done.returncode == 0
@@ -40,7 +40,7 @@ def test_difference_and_first_cause_come_first(tmp_path) -> None:
 
 
 def test_json_differences_add_up(tmp_path) -> None:
-    """The JSON is one line, and the differences of stages and outside add up to the total."""
+    """The JSON is one line, and the differences of stages and of the time outside stages add up to the total."""
     done = ask(*logs(tmp_path, nightly(0, 3_000), nightly(1, 6_000)), "--json")
     (line,) = done.stdout.splitlines()
     comparison = json.loads(line)
@@ -61,7 +61,7 @@ def test_text_of_a_log_cannot_control_the_terminal(tmp_path) -> None:
 
 
 def test_missing_path_is_one_sentence(tmp_path) -> None:
-    """A missing path exits with 3 and one sentence that names it."""
+    """For a missing path the exit code is 3 and one sentence names the path."""
     done = ask(tmp_path / "nowhere", tmp_path / "nowhere")
 
     assert (done.returncode, done.stderr.count("\n")) == (3, 1)
@@ -69,7 +69,7 @@ def test_missing_path_is_one_sentence(tmp_path) -> None:
 
 
 def test_folder_with_several_logs_is_refused(tmp_path) -> None:
-    """A run is one log, so a folder with two logs exits with 2."""
+    """A run is one log, so the exit code is 2 for a folder with two logs."""
     before, _ = logs(tmp_path, nightly(0, 1_000), nightly(1, 1_000))
     done = ask(before, tmp_path)
 

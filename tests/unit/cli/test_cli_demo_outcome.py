@@ -1,4 +1,4 @@
-"""The demonstration compares its outcome with the expected outcome."""
+"""Tests the comparison of the demonstration's outcome with the expected outcome."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_page_about_another_job_is_a_failure() -> None:
 
 
 def test_scenario_has_each_rule_once_and_one_fuse_case() -> None:
-    """Five healthy runs come first, each problem occurs once, and the fuse ends exactly one case."""
+    """Five healthy runs come first, each problem occurs once, and the fuse stops exactly one run."""
     scenario = cases()
 
     assert sorted(case.expects for case in scenario if case.expects) == [

@@ -1,4 +1,4 @@
-"""The live view of the demonstration fits the terminal and shows running runs first."""
+"""Tests that the live view of the demonstration fits the terminal and shows running runs first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_view_fits_the_height_of_the_terminal(height: int) -> None:
 
 
 def test_running_runs_come_before_finished_findings() -> None:
-    """Running runs and runs with a finding get one line each; of other runs only the number is shown."""
+    """Each running run and each run with a finding gets a line; of the other runs only the number is shown."""
     lines = [text for text, _style in view("demo", rows(*ALL), [], 80, 24)]
 
     assert [line.split()[0] for line in lines[1:7]] == ["state", "running", "running", "running", "done", "done"]
@@ -56,7 +56,7 @@ def test_line_of_a_run_fits_80_columns(title: str) -> None:
 
 
 def test_without_a_terminal_each_event_is_one_line() -> None:
-    """A log of the demonstration has one line per event and no drawing."""
+    """If the output is a log, it has one line per event and no drawn view."""
     out = io.StringIO()
     with Screen(Console(file=out, width=80), ["skewed join"]) as screen:
         screen.phase("running the Spark jobs")

@@ -1,6 +1,7 @@
-"""Golden files of the text that `sparkfuse analyze` and `sparkfuse compare` print on a terminal with 80 columns.
+"""Compares what `sparkfuse analyze` and `sparkfuse compare` print on a terminal of 80 columns with golden files.
 
-``SPARKFUSE_WRITE_GOLDEN=1 pytest tests/unit/cli/test_cli_golden_text.py`` writes them again; review the differences.
+``SPARKFUSE_WRITE_GOLDEN=1 pytest tests/unit/cli/test_cli_golden_text.py`` writes the golden files again; review the
+differences.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ COMPARE = "tests/integration/native_analytics/compare/logs"
     ],
 )
 def test_output_matches_golden_file(name: str, arguments: list[str]):
-    """A change of a message, number or layout must be visible in a golden file."""
+    """The output equals the golden file, so a change of a message, number or layout is visible."""
     done = subprocess.run(
         [sys.executable, "-m", "sparkfuse.main", *arguments],
         capture_output=True,

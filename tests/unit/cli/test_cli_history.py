@@ -1,4 +1,4 @@
-"""Errors of the commands that read the store."""
+"""Tests the errors of the commands that read the store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkfuse.stack.errors import StartError
 
 
 def test_error_names_the_configured_store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """With SPARKFUSE_CLICKHOUSE_URL, the error names that store and its setting, not the local stack."""
+    """With SPARKFUSE_CLICKHOUSE_URL, the error names the configured store and the setting, not the local stack."""
     monkeypatch.setenv("SPARKFUSE_CLICKHOUSE_URL", "http://user:secret@127.0.0.1:1")
 
     with pytest.raises(StartError) as caught:
@@ -24,7 +24,7 @@ def test_error_names_the_configured_store(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_error_without_setting_mentions_the_local_stack(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without a configured store, the error asks whether the local stack runs."""
+    """Without SPARKFUSE_CLICKHOUSE_URL, the error asks whether the local stack runs."""
     monkeypatch.delenv("SPARKFUSE_CLICKHOUSE_URL", raising=False)
 
     with pytest.raises(StartError, match="is `sparkfuse up` running"):

@@ -1,4 +1,4 @@
-"""Ports and addresses of the embedded stack."""
+"""Tests the ports and addresses of the embedded stack."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_port_in_use_is_one_sentence() -> None:
 
 
 def test_part_from_the_environment_is_not_started(tmp_path: Path) -> None:
-    """A broker from the environment is used and not started; the other parts are embedded."""
+    """If the environment names a broker, that broker is used and none is started; the other parts are embedded."""
     layout = Layout.from_environment(tmp_path, Ports(), {"SPARKFUSE_KAFKA_BOOTSTRAP": "broker:9092"})
 
     assert (layout.own_kafka, layout.own_store, layout.own_alertmanager) == (False, True, True)

@@ -1,4 +1,4 @@
-"""Tables of the commands are readable on every terminal, and one line per row in a pipe."""
+"""Tests that tables of the commands are readable on every terminal, and have one line per row in a pipe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROW = ["nightly_orders", "application_1795269556135_0001", "2026-11-21 13:59:11"
 
 
 def test_pipe_gets_one_line_per_row(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a terminal, table cells are neither folded nor cut, and markup in cells is printed as plain text."""
+    """Without a terminal, cells are neither wrapped nor truncated, and markup in cells is printed as plain text."""
     output.print_table("Runs", HEADINGS, [ROW, ROW])
     lines = capsys.readouterr().out.splitlines()
 
@@ -25,7 +25,7 @@ def test_pipe_gets_one_line_per_row(capsys: pytest.CaptureFixture[str]) -> None:
 def test_short_values_are_not_folded_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
 ) -> None:
-    """On a narrow terminal, only long texts are folded.
+    """On a narrow terminal, only long texts are wrapped.
 
     If the table still does not fit, each row becomes a block of lines.
     """

@@ -1,4 +1,4 @@
-"""A process of the stack is stopped together with its children."""
+"""Tests that a process of the stack is stopped together with its children."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tests.waiting import wait_for
 
 @pytest.mark.parametrize(("whole_session", "takes_seconds", "output"), [(True, 2, "written\n"), (False, 600, "")])
 def test_child_processes_may_finish_if_configured(tmp_path: Path, whole_session: bool, takes_seconds: int, output: str):
-    """Child processes are killed with their parent, unless configured otherwise.
+    """Child processes are killed with their parent, unless the process is configured otherwise.
 
-    Spark's JVM is the exception: it reports the end of its application after its Python process exited.
+    Spark's JVM is the exception, because it reports the end of its application after its Python process exited.
     """
     begun, written = tmp_path / "begun", tmp_path / "written"
     written.touch()

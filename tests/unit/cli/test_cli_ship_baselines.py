@@ -1,4 +1,4 @@
-"""Training samples from the logs of ended runs: each run adds its samples once, in the order in which runs ended."""
+"""Tests training samples from logs of ended runs: each run adds its samples once, in the order of the runs' ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def runs(baseline: Baseline | None) -> list[str]:
 
 
 def test_samples_are_ordered_by_end_of_run() -> None:
-    """Training samples are ordered by the end of their run, whatever the order in which logs are read."""
+    """Training samples are ordered by the end of their run; the order in which logs are read does not matter."""
     found = add_samples(None, [sample("c", 30), sample("a", 10), sample("b", 20)])
 
     assert runs(found) == ["a", "b", "c"]
@@ -37,7 +37,7 @@ def test_samples_are_ordered_by_end_of_run() -> None:
 
 
 def test_known_run_is_ignored() -> None:
-    """A run that is already in the baseline, from a backfill or a live run, adds nothing."""
+    """A run that is already in the baseline, from a backfill or from live rows, adds nothing."""
     known = add_samples(None, [sample("a", 10), sample("b", 20)])
 
     assert add_samples(known, [sample("a", 10, wall_ms=999), sample("b", 20)]) is None
@@ -45,7 +45,7 @@ def test_known_run_is_ignored() -> None:
 
 
 def test_only_newest_samples_are_kept() -> None:
-    """Of a stage with a thousand runs, memory holds at most a hundred samples, and the newest fifty are kept."""
+    """For a stage with a thousand runs, at most a hundred samples are in memory, and the newest fifty are kept."""
     ((_, group),) = newest_samples(
         sample(f"run-{number:04}", number).SerializeToString() for number in range(1000)
     ).items()

@@ -1,4 +1,4 @@
-"""The supervisor starts, restarts and stops real processes."""
+"""Tests that the supervisor starts, restarts and stops real processes."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_stop_ends_all_processes(tmp_path: Path) -> None:
 
 
 def test_failed_start_shows_the_end_of_the_log(tmp_path: Path) -> None:
-    """A service that exits before it is ready gives one error with the end of its log."""
+    """If a service exits before it is ready, there is one error with the end of the service's log."""
     command = [sys.executable, "-c", "import sys; sys.exit('the disk is full')"]
     supervisor = Supervisor(tmp_path)
 

@@ -1,4 +1,4 @@
-"""The ids of facts follow contracts/shared/event_ids.yaml, whichever collector sends them."""
+"""Tests that the ids of facts follow contracts/shared/event_ids.yaml, whichever collector sends the facts."""
 
 from __future__ import annotations
 

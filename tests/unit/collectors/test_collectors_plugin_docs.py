@@ -11,7 +11,7 @@ NOT_FROM_COLLECTORS = {"tick", "undecodable"}
 
 
 def test_docs_list_exactly_the_settings_of_the_plugin():
-    """docs/plugin.md has one row for each key that the plugin reads, and no other."""
+    """docs/plugin.md has one row for each key that the plugin reads, and no other rows."""
     keys = re.findall(r'PREFIX \+ "([^"]+)"', (JAVA / "settings/SettingKeys.java").read_text())
     rows = re.findall(r"^\| `spark\.sparkfuse\.([^`]+)`", (ROOT / "docs/plugin.md").read_text(), re.MULTILINE)
 
@@ -30,7 +30,7 @@ def test_docs_describe_the_event_id_of_each_kind():
 
 
 def test_plugin_uses_the_shared_list_of_configuration_keys():
-    """The plugin has no own list of configuration keys; a generated class lists the keys that may leave the driver."""
+    """The plugin's code lists no configuration keys; a generated class lists the keys that may leave the driver."""
     source = (JAVA / "listener/ApplicationFacts.java").read_text()
 
     assert "SparkConfiguration.identifies(" in source

@@ -8,7 +8,7 @@ GUARANTEES = {f"{number:02}" for number in range(1, 15)}
 
 
 def test_each_guarantee_has_a_test_and_a_line_in_the_docs() -> None:
-    """The number of each guarantee of the plugin occurs in the name of a test and in a row of docs/plugin.md."""
+    """Each guarantee of the plugin has a number that occurs in the name of a test and in a row of docs/plugin.md."""
     java = ROOT.glob("collectors/spark-plugin/src/test/java/**/*Test.java")
     python = (ROOT / "tests").glob("**/test_*.py")
     tested = set()

@@ -1,6 +1,6 @@
-"""Dead letters replace records that Kafka rejects, and the rest of their transaction is committed.
+"""Tests that dead letters replace records that Kafka rejects, and that the rest of the transaction is committed.
 
-The broker is the client library's mock, which supports transactions.
+The broker in these tests is the client library's mock broker, which supports transactions.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def broker(mock: str, topic_prefix: str, rejected: list[int]) -> Iterator[Broker
 
 @dataclass
 class Packing:
-    """A transactional producer whose broker rejects all records that are packed with a ``BAD`` one.
+    """A transactional producer whose broker rejects all records that are in one request with a ``BAD`` one.
 
-    It behaves like the real broker in test_collectors_ship_kafka.py.
+    The producer behaves as with the real broker in test_collectors_ship_kafka.py.
     """
 
     settings: dict[str, object]
@@ -129,7 +129,7 @@ def values(bootstrap: str, topic: str) -> list[bytes]:
 def test_too_large_record_becomes_a_dead_letter(
     mock: str, topic_prefix: str, broker: Broker, rejected: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A too large record is counted, and logged once with topic, key and size; facts and position are committed."""
+    """A record that is too large is counted, and logged once with topic, key and size; the rest is committed."""
     caplog.set_level(logging.WARNING)
     batch = Batch()
     batch.add("facts", b"app", b"one")
@@ -168,9 +168,9 @@ def test_facts_are_not_sent_without_their_position(broker: Broker, rejected: lis
 def test_bad_records_are_found_by_halving(
     monkeypatch: pytest.MonkeyPatch, rejected: list[int], count: int, bad: list[int]
 ) -> None:
-    """Finding a bad record by halving takes about twenty attempts with few flushes.
+    """Finding a bad record by repeated halving takes about twenty attempts with few flushes.
 
-    A transaction may last only one minute.
+    This matters because a transaction may last only one minute.
     """
     monkeypatch.setattr("sparkfuse_collectors.ship.broker.Producer", Packing)
     settings = settings_of("127.0.0.1:1", "p")

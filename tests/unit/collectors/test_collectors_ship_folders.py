@@ -1,4 +1,4 @@
-"""All logs of a folder: which logs are sent as facts, which as history only, and which are treated as deleted."""
+"""Tests which logs of a folder are sent as facts, which as history only, and which are treated as deleted."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def states(of: Folders) -> dict[str, tuple[str, bool]]:
 def test_old_logs_are_sent_as_history_only(tmp_path: Path) -> None:
     """The shipper sends only the history of old logs.
 
-    It sends facts of logs that ended less than ten minutes ago or changed within a day. In a store without
-    modification times, it also sends facts of open logs.
+    The shipper also sends the facts of logs that ended less than ten minutes ago or changed within a day. In a store
+    without modification times, it also sends facts of open logs.
     """
     write(tmp_path / "ended-now", 599)
     write(tmp_path / "ended-before", 601)
@@ -110,9 +110,9 @@ def test_log_with_a_position_continues_at_any_age(tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", ["", "/"])
 @pytest.mark.parametrize("inner", ["eventlog_v2_app/events_1_app", "delivered/eventlog"])
 def test_root_that_is_a_log_keeps_its_position(tmp_path: Path, inner: str, end: str) -> None:
-    """The position of a log is found with and without a slash at the end of the path.
+    """The position of a log is found whether or not the path of the folder ends with a slash.
 
-    The position of a sibling is not used.
+    The position of another log is not used.
     """
     inside = tmp_path / inner
     inside.parent.mkdir()
@@ -162,7 +162,7 @@ def test_log_is_missing_after_three_scans(tmp_path: Path) -> None:
 def test_logs_deleted_while_stopped_are_forgotten(tmp_path: Path, state: str, expected: dict[str, int]) -> None:
     """Unfinished logs that were deleted while the shipper was stopped are reported.
 
-    Their positions are deleted; positions of logs in other folders stay.
+    The positions of these logs are deleted; the positions of logs in other folders are kept.
     """
     write(tmp_path / "here", 1)
     read = [Position(shipper="test", log=str(tmp_path / "went"), state=state)]
@@ -178,7 +178,7 @@ def test_logs_deleted_while_stopped_are_forgotten(tmp_path: Path, state: str, ex
 
 @pytest.mark.parametrize("state", ["done", "live", "watched", "quarantined"])
 def test_missing_finished_log_is_forgotten_across_restarts(tmp_path: Path, state: str) -> None:
-    """The position of a missing log is deleted after six hours, also across restarts.
+    """The position of a missing log is deleted after six hours, even if the shipper restarts in between.
 
     For a finished log the six hours start at the time of its position; for an unfinished log they restart at each
     start.
@@ -260,9 +260,9 @@ def test_logs_below_an_unlisted_folder_are_not_missing(
 
 
 def test_logs_of_an_absent_subfolder_continue(tmp_path: Path) -> None:
-    """Logs of an unmounted subfolder are reported after three scans.
+    """If a subfolder is unmounted, its logs are reported as missing after three scans.
 
-    They continue when the subfolder is mounted again.
+    The logs continue when the subfolder is mounted again.
     """
     write(tmp_path / "other", 1)
     (tmp_path / "team").mkdir()
@@ -283,9 +283,9 @@ def test_logs_of_an_absent_subfolder_continue(tmp_path: Path) -> None:
 @pytest.mark.parametrize("restarted", [False, True], ids=["at run time", "after a restart"])
 @pytest.mark.parametrize("unknown_files", [False, True], ids=["empty", "unknown files"])
 def test_mount_point_without_its_mount_keeps_positions(tmp_path: Path, *, restarted: bool, unknown_files: bool) -> None:
-    """Logs continue at their positions after any time without the mount.
+    """If a mount returns, its logs continue at their positions, however long the mount was absent.
 
-    Files in the empty mount point do not count as its content before six hours have passed.
+    Files in the bare mount point are accepted as the folder's content only after six hours.
     """
     mount, point = tmp_path / "mount", tmp_path / "point"
     mount.mkdir()
@@ -317,7 +317,7 @@ def test_mount_point_without_its_mount_keeps_positions(tmp_path: Path, *, restar
 def test_recreated_folder_is_accepted_after_six_hours(tmp_path: Path, *, restarted: bool) -> None:
     """If a folder is recreated and its known logs never return, their positions are deleted after six hours.
 
-    Logs that appeared later are treated as in any folder.
+    Logs that appeared in the new folder are treated as in any folder.
     """
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()

@@ -1,4 +1,4 @@
-"""The facts of real logs, compared with golden files.
+"""Compares the facts of real logs with golden files.
 
 `python tests/unit/collectors/test_collectors_ship_golden_facts.py` rewrites the golden files.
 """
@@ -19,7 +19,7 @@ from sparkfuse_contracts.generated.fact_pb2 import Fact
 LOGS = Path(__file__).parents[2] / "logs"
 GOLDEN = LOGS / "facts"
 NAMES = ("failures-35", "lost-executor-4", "queries-4", "streaming-4")
-# Enough of each kind to see every field.
+# Number of facts of each kind, enough to see every field.
 MAX_FACTS_OF_KIND = 12
 
 

@@ -1,4 +1,4 @@
-"""The states of a followed log and the transitions between them."""
+"""Tests the states of a followed log and the transitions between these states."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CELLS = [(state, event, NEXT_STATES[event][STATES.index(state)]) for event in Lo
     ("state", "event", "expected"), [pytest.param(*cell, id=f"{cell[0].name}-{cell[1].name}") for cell in CELLS]
 )
 def test_every_event_in_every_state(state: LogState, event: LogEvent, expected: LogState | None) -> None:
-    """Each event leads to the expected state, or is an error if it cannot occur in this state."""
+    """Each event leads to the expected state, or raises an error if it cannot occur in the current state."""
     if expected is None:
         with pytest.raises(ValueError, match=f"{state.name} cannot be {event.name}"):
             next_state(state, event)
@@ -57,7 +57,7 @@ def test_states_are_read_due_finished_or_quarantined() -> None:
 @pytest.mark.parametrize("name", STORED_NAMES)
 @pytest.mark.parametrize("has_sent_facts", [False, True])
 def test_stored_state_survives_a_restart(name: str, *, has_sent_facts: bool) -> None:
-    """After a restart, a stored log state is read and stored again under the same name."""
+    """A stored log state is restored after a restart, and then stored under the same name."""
     assert restored_state(name, has_sent_facts=has_sent_facts).stored_name == name
 
 

@@ -1,4 +1,4 @@
-"""The shipper's loop with a recorded broker: records of each transaction and requests for history."""
+"""Tests the shipper's loop with a recording broker: the records of each transaction and the requests for history."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def write(loop: Loop, name: str, content: bytes, *, age_seconds: float = 0.0) ->
 
 
 def test_logs_of_an_absent_mount_are_not_sent_again(loop: Loop, tmp_path: Path) -> None:
-    """A mount that is absent for many scans deletes no position; each log continues at its own position."""
+    """If a mount is absent for many scans, no position is deleted, and each log continues at its own position."""
     write(loop, "app.inprogress", log(1, 2))
     loop.turns()
     loop.folder.rename(tmp_path / "away")
@@ -155,7 +155,7 @@ def test_logs_of_an_absent_mount_are_not_sent_again(loop: Loop, tmp_path: Path) 
 def test_history_of_an_absent_log_is_requested_again(loop: Loop, tmp_path: Path) -> None:
     """If a log is absent when its history is requested, the log is not quarantined.
 
-    Its history stays due until the log can be read.
+    The history of the log stays due until the log can be read.
     """
     write(loop, "app", log(1), age_seconds=10_000)
     loop.turns()
@@ -178,7 +178,7 @@ def test_history_of_an_absent_log_is_requested_again(loop: Loop, tmp_path: Path)
 
 
 def test_history_without_baseline_update_is_sent_and_counted(loop: Loop) -> None:
-    """The rows of a log are sent, although the baselines could not be updated."""
+    """The history rows of a log are sent even if the baselines could not be updated."""
     write(loop, "app", log(1), age_seconds=10_000)
     loop.turns()
     loop.recorded.answers.append(Answer(str(loop.folder / "app"), baselines_updated=False))
@@ -189,7 +189,7 @@ def test_history_without_baseline_update_is_sent_and_counted(loop: Loop) -> None
 
 
 def test_restart_without_changes_sends_no_position(loop: Loop) -> None:
-    """After a restart, no position is sent for an unchanged log, so the stored time of its last change stays."""
+    """After a restart, no position is sent for an unchanged log, so the stored time of its last change is kept."""
     write(loop, "app.inprogress", log(1))
     loop.turns()
     read = [from_json(Position, value) for topic, _, value in loop.recorded.sent if topic == "positions" and value]

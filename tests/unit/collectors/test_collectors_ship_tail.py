@@ -1,4 +1,4 @@
-"""Following one log: each event is sent once and lost events are counted, for all changes of its files."""
+"""Tests following one log: for all changes of its files, each event is sent once and lost events are counted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sparkfuse_contracts.wire import from_json, to_json
 LOGS = Path(__file__).parents[2] / "logs"
 SHIPPER = Shipper("test", "c", "t")
 NOW = 4_000_000_000.0
-"""Long after any file was written, so that closed logs count as complete."""
+"""A time long after any file was written, so that closed logs count as complete."""
 DAY = 86_400.0
 TURN = 1 << 20
 
@@ -59,7 +59,7 @@ END = event("ApplicationEnd", Timestamp=900)
 
 
 class Folder:
-    """A folder with one log that is read as the shipper does; ``restart`` keeps only the position."""
+    """A folder with one log that is read as the shipper reads it; ``restart`` keeps only the position."""
 
     def __init__(self, path: Path, abandoned: float = math.inf) -> None:
         self.path, self.abandoned = path, abandoned
@@ -98,7 +98,7 @@ class Folder:
         return [kind(fact) for fact in fresh if kind(fact) != "collector_health"]
 
     def restart(self) -> None:
-        """Continue as after a kill, with the committed position only."""
+        """Continue as after a kill, with only the committed position."""
         assert self.tail is not None
         position = self.tail.position()
         (found,) = find_logs(self.files)
@@ -123,7 +123,7 @@ class Folder:
 
 
 class StoreWithoutIdentities(LocalFiles):
-    """A store without identities of files."""
+    """A file store that does not report identities of files, such as inodes."""
 
     def children(self, folder: str) -> Iterator[Item]:
         for item in super().children(folder):
@@ -143,7 +143,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def test_follows_growth_and_renaming(folder: Folder) -> None:
-    """A line is read once it is complete, and a renamed log continues under its new name."""
+    """A line is read when it is complete, and a renamed log continues under its new name."""
     folder.write("app-1.inprogress", header() + task(1) + task(2)[:30])
 
     assert folder.read() == ["application_started", "job_started", "task_ended"]
@@ -179,7 +179,7 @@ def test_continues_after_a_kill_at_any_byte(folder: Folder, cut: int) -> None:
 def test_malformed_lines_are_counted_and_skipped(folder: Folder) -> None:
     """Malformed lines are skipped, counted, and leave gaps in the sequence numbers.
 
-    They are NUL bytes, half a line, a wrong type, or a huge number.
+    Tested are NUL bytes, half a line, a wrong type, and a huge number.
     """
     huge = task(9).replace(b'"Launch Time": 100', b'"Launch Time": 1' + b"0" * 30)
     folder.write("app-1.inprogress", header() + b"\0" * 300 + b"\n" + b'{"Event":"Spark\n' + task(1))
@@ -195,7 +195,7 @@ def test_malformed_lines_are_counted_and_skipped(folder: Folder) -> None:
 
 
 def test_line_over_16_mb_is_malformed(folder: Folder) -> None:
-    """A line over 16 MB is skipped in pieces, and the lines after it are read."""
+    """A line over 16 MB is skipped piece by piece, and the lines after it are read."""
     folder.write("app-1.inprogress", header() + b'{"Event":"' + b"x" * (17 << 20) + b'"}\n' + task(1))
     folder.read()
 
@@ -224,7 +224,7 @@ def test_reads_rolled_files_in_order(folder: Folder) -> None:
 
 
 def test_completely_read_log_is_not_behind(folder: Folder) -> None:
-    """The delay of a log is zero after everything was read, and is then measured from the first unread byte."""
+    """The delay of a log is zero after everything was read, and otherwise measured from the first unread byte."""
     folder.write("app-1.inprogress", header())
     folder.read()
     assert folder.tail is not None
@@ -320,7 +320,7 @@ def test_compacted_file_continues_after_a_restart(folder: Folder) -> None:
 def test_compaction_before_the_first_line_of_a_file_is_a_gap(folder: Folder) -> None:
     """If a file is compacted before its first line was read, its events are counted as a gap.
 
-    Earlier facts are not sent again.
+    Facts that were sent before are not sent again.
     """
     log = "eventlog_v2_app-1"
     folder.write(f"{log}/events_1_app-1", header() + task(1))
@@ -455,7 +455,7 @@ def test_follows_a_log_in_an_fsspec_store() -> None:
 def test_facts_of_watched_applications_are_not_sent(folder: Folder) -> None:
     """If the plugin reports an application, the shipper sends no facts of this application.
 
-    Its history is due when the log ends.
+    The history of the application is due when the log ends.
     """
     plugins: dict[str, Any] = {"spark.plugins": "a.B, io.sparkfuse.spark.SparkfusePlugin"}
     folder.write("app-1.inprogress", header(**plugins) + task(1))
@@ -488,7 +488,7 @@ def abandonable(tmp_path: Path) -> Folder:
 @RESTARTS
 @pytest.mark.parametrize("name", ["app-1.inprogress", "eventlog_v2_app-1/events_1_app-1"])
 def test_history_of_a_killed_watched_driver_is_due(abandonable: Folder, name: str, *, restarted: bool) -> None:
-    """If a watched driver was killed, nobody closes its log; its history is due after a day without a change."""
+    """If a driver with the plugin is killed, its log stays open; its history is due after a day without a change."""
     abandonable.write(name, header(**PLUGIN) + task(1) + task(2)[:20])
     abandonable.read()
     if restarted:
@@ -506,7 +506,7 @@ def test_history_of_a_killed_watched_driver_is_due(abandonable: Folder, name: st
 def test_log_of_a_killed_driver_ends_torn(abandonable: Folder, *, restarted: bool) -> None:
     """The log of a killed driver is finished and is not read again.
 
-    Its last health fact has the state torn.
+    The last health fact of the log has the state torn.
     """
     abandonable.write("app-1.inprogress", header() + task(1) + task(2)[:20])
     abandonable.read()
@@ -539,7 +539,7 @@ def test_abandoned_log_that_grows_continues(
     abandonable.read()
     assert abandonable.tail.state.stored_name == "done"
     if restarted:
-        abandonable.now = time.time() + 60  # after the position was written
+        abandonable.now = time.time() + 60  # a time after the position was written
     abandonable.write("app-1.inprogress", (whole[cut:] if cut else whole) + task(3))
     if restarted:
         abandonable.restart()
@@ -565,7 +565,7 @@ def test_abandoned_log_that_grows_continues(
 
 @RESTARTS
 def test_abandoned_watched_log_that_grows_sends_history_again(abandonable: Folder, *, restarted: bool) -> None:
-    """If an abandoned log of a watched application grows, its history is due again at its end.
+    """If the plugin reports an application and its abandoned log grows, its history is due again at its end.
 
     No facts are sent.
     """
@@ -655,13 +655,13 @@ def test_history_only_log_sends_no_facts_after_a_restart(abandonable: Folder, en
 
 
 def set_modified(abandonable: Folder, modified: float) -> None:
-    """Set the modification time, as HDFS keeps the old one and some stores have none."""
+    """Set the modification time, because HDFS keeps the old time and some stores have no time."""
     os.utime(abandonable.path / "app-1.inprogress", (modified, modified))
 
 
 @pytest.mark.parametrize("has_time", [True, False], ids=["first time", "no time"])
 def test_log_with_an_old_time_continues_after_a_restart(abandonable: Folder, *, has_time: bool) -> None:
-    """A log with an old modification time is followed while reads are recent or find new content.
+    """A log with an old modification time is followed while the last new content is less than a day old.
 
     Otherwise the log is abandoned after a day.
     """
@@ -711,7 +711,7 @@ def test_new_log_without_a_time_is_not_abandoned(abandonable: Folder, begun: byt
 
 
 def test_unchanged_log_is_abandoned_across_a_restart(abandonable: Folder) -> None:
-    """The position stores the time of the last change, so an unchanged log is abandoned also across restarts."""
+    """The position stores the time of the last change, so a restart does not delay when a log is abandoned."""
     abandonable.now = time.time()
     abandonable.write("app-1.inprogress", header() + task(1))
     set_modified(abandonable, 0.0)
@@ -724,7 +724,7 @@ def test_unchanged_log_is_abandoned_across_a_restart(abandonable: Folder) -> Non
 
 
 def test_absent_log_continues_when_it_is_back(folder: Folder) -> None:
-    """If a log was absent and returns, each fact is sent once, also if the file has another inode."""
+    """If a log was absent and returns, each fact is sent once, even if the file has another inode."""
     folder.write("app-1.inprogress", header() + task(1) + task(2)[:20])
     folder.read()
     folder.tail.suspend()

@@ -1,4 +1,4 @@
-"""Topics, views, tables, metrics and examples are consistent."""
+"""Tests that topics, views, tables, metrics and examples are consistent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The allow-list decides which Spark settings may be recorded."""
+"""Tests the allow-list of the Spark settings that may be recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The generated files are up to date, and the generator rejects a message that violates a rule."""
+"""Tests that the generated files are up to date, and that the generator rejects a message that violates a rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The golden rows equal the examples: absent fields are absent, and zero is zero."""
+"""Tests that the golden rows equal the examples: absent fields are absent, and zero is zero."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Security settings of Kafka clients, from the owner's file with Java's or librdkafka's names of properties."""
+"""Tests the security settings of Kafka clients, from a user's file with Java's or librdkafka's property names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _settings(folder: Path, text: str, **environment: str) -> Settings:
 
 
 def test_client_uses_the_file_then_its_own_settings(tmp_path) -> None:
-    """A client uses the security of the file, which does not replace the client's own settings."""
+    """A client uses the security settings of the file; the file does not replace the client's own settings."""
     settings = _settings(tmp_path, "security.protocol=SASL_PLAINTEXT\nreconnect.backoff.ms=1\nsocket.timeout.ms=2\n")
 
     assert client_configuration(settings, {"socket.timeout.ms": 3}) == {
@@ -46,7 +46,7 @@ def test_without_a_file_only_the_address_is_added() -> None:
     [({}, "file:1"), ({"SPARKFUSE_KAFKA_BOOTSTRAP": "environment:1"}, "environment:1")],
 )
 def test_address_of_the_environment_precedes_the_file(tmp_path, environment, address) -> None:
-    """The broker's address comes from the environment, else from the file, as for the plugin."""
+    """As for the plugin, the broker's address comes from the environment, or else from the file."""
     assert _settings(tmp_path, "bootstrap.servers=file:1\n", **environment).kafka_bootstrap == address
 
 
@@ -61,7 +61,7 @@ def test_renewed_password_is_used_by_the_next_client(tmp_path) -> None:
 def test_settings_do_not_contain_the_password(tmp_path) -> None:
     """Settings contain only the path of the file and not the password.
 
-    They are printed and sent to Flink's workers.
+    Settings are printed, and sent to Flink's workers.
     """
     assert "secret-word" not in repr(_settings(tmp_path, "sasl.password=secret-word\n"))
 
@@ -95,7 +95,7 @@ def test_settings_do_not_contain_the_password(tmp_path) -> None:
 def test_java_names_are_mapped(java, librdkafka) -> None:
     """Each Java property is mapped to the property of librdkafka.
 
-    If the file also has librdkafka's own name, that value is used.
+    If the file also has librdkafka's own name of a property, the value of that name is used.
     """
     assert librdkafka_properties(java) == librdkafka
 
@@ -122,7 +122,7 @@ def test_java_names_are_mapped(java, librdkafka) -> None:
 def test_stores_are_mapped(tmp_path, monkeypatch, stores, mapped) -> None:
     """Key and trust stores that both languages can read are mapped.
 
-    If the file also names files for Python, Python clients use those files instead of a Java store.
+    If the security file also names certificate files for Python, Python clients use these instead of a Java store.
     """
     monkeypatch.chdir(tmp_path)
     for name in ("ca", "own", "jks"):
@@ -182,9 +182,9 @@ def test_error_names_the_property_that_cannot_be_mapped(given, sentence) -> None
     ],
 )
 def test_names_of_librdkafka_are_mapped_for_java(tmp_path, monkeypatch, librdkafka, java) -> None:
-    """The Flink jobs accept librdkafka's names in the same file.
+    """The Flink jobs accept librdkafka's property names in the file.
 
-    If the file also has Java's own name, that value is used.
+    If the file also has Java's own name of a property, the value of that name is used.
     """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ca").write_text("chain")

@@ -1,4 +1,4 @@
-"""Patterns of contracts/shared are composed of named parts, and match the same texts in Java and Python."""
+"""Tests that patterns of contracts/shared are composed of named parts, and match the same texts in Java and Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def pattern(text: str, **parts: object) -> str:
 
 
 def test_parts_replace_their_names() -> None:
-    """The name of a part is replaced by its text, which may contain other parts or repeat a text for each word.
+    """The name of a part is replaced by the part's text, which may contain other parts or repeat a text for each word.
 
     Quantifiers of the pattern stay unchanged.
     """
@@ -45,6 +45,6 @@ def test_other_patterns_are_rejected(text: str, reason: str) -> None:
 def test_escaped_signs_and_classes_are_accepted() -> None:
     """The generator accepts anchor signs after a backslash or in a character class.
 
-    There they are ordinary characters.
+    In these places anchor signs are ordinary characters.
     """
     assert pattern(r"[^$\]^]\$\\[b]") == r"[^$\]^]\$\\[b]"

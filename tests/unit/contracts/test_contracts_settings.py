@@ -1,4 +1,4 @@
-"""A process with an invalid setting does not start."""
+"""Tests that a process with an invalid setting does not start."""
 
 from __future__ import annotations
 

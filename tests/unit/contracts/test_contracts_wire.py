@@ -1,4 +1,4 @@
-"""Messages are converted to JSON and back without loss."""
+"""Tests that messages are converted to JSON and back without loss."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_json_has_plain_names_and_numbers() -> None:
 
 @pytest.mark.parametrize("value, said", [(math.inf, "Infinity"), (-math.inf, "-Infinity"), (1e300, 1e300)])
 def test_nan_and_infinity_are_texts(value: float, said: object) -> None:
-    """NaN and infinite numbers are written as texts, as Protobuf's JSON mapping defines, and read back."""
+    """NaN and infinite numbers are written as strings, as Protobuf's JSON mapping defines, and read back."""
     finding = Finding(completeness=value)
 
     assert json.loads(to_json(finding)) == {"completeness": said}
@@ -56,7 +56,7 @@ def test_nan_and_infinity_are_texts(value: float, said: object) -> None:
     "message", [FloatValue(value=1), Enum(syntax=SYNTAX_PROTO3), Struct(fields={"a": Value(bool_value=True)})]
 )
 def test_unsupported_field_types_are_rejected(message) -> None:
-    """A field with a 32-bit float, an enum, or a map with values other than text raises TypeError."""
+    """A 32-bit float, an enum, or a map whose values are not strings raises TypeError."""
     with pytest.raises(TypeError, match=r"google\.protobuf"):
         to_json(message)
 
@@ -81,7 +81,7 @@ def test_invalid_content_raises_record_error(content) -> None:
 
 
 def test_record_key_has_the_fields_of_the_topic() -> None:
-    """A record key is one field as text, several fields as JSON, or None, as the topic defines."""
+    """As the topic defines, a record key is one field as text, several fields as JSON, or None."""
     baseline = Baseline(job_key="größe", stage_fingerprint="9d")
     of_tenant = Baseline(cluster="prod", tenant="shop", job_key="größe", stage_fingerprint="9d")
 

@@ -1,4 +1,4 @@
-"""Analyses for tests of the report: an ordinary one, one with hostile texts, a huge one, and an empty one."""
+"""Creates analyses for tests of the report: an ordinary one, one with hostile texts, a huge one, and an empty one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ HOSTILE = (
     "</script><script>window.hacked=1</script>\u2028<img src=x onerror=window.hacked=1>"
     "\"'{{7*7}}\u202egnp.exe\x00\ud800"
 )
-"""Ends a script, opens an image, a template's sign, a turned direction, a null and half a character."""
+"""Ends a script, and has an image, a template expression, reversed text, a null and half a surrogate pair."""
 
 
 def summary(values: list[float]) -> dict[str, Any]:
-    """Return the summary of a distribution as the analysis has it."""
+    """Return the summary of the values in the form that an analysis has."""
     if not values:
         return {"n": 0, "sum": None, "min": None, "median": None, "p95": None, "max": None}
     ordered = sorted(values)

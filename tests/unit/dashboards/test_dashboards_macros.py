@@ -1,4 +1,4 @@
-"""Macros and variables of queries are expanded as in Grafana."""
+"""Tests that macros and variables of queries are expanded as in Grafana."""
 
 from __future__ import annotations
 

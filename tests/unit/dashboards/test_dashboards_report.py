@@ -1,4 +1,4 @@
-"""The HTML report without a browser: its content, its limits, and its safety against hostile logs."""
+"""Tests the HTML report without a browser: its content, its limits, and its safety against hostile logs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def test_report_contains_the_texts_of_the_examples() -> None:
 
 
 def test_symptom_is_listed_below_its_cause() -> None:
-    """A symptom follows its cause, even if another finding is more severe. Several matches of a rule are shown once."""
+    """A symptom is listed directly after its cause, even if another finding is more severe.
+
+    Several matches of a rule are shown once.
+    """
     cause = report_scenario.finding(1, "warning", summary="An executor was lost", count=40)
     symptom = report_scenario.finding(2, "warning", summary="The stage is run again", inhibited_by="executor_lost")
     worst = report_scenario.finding(3, "critical", summary="The stage spills")
@@ -93,7 +96,7 @@ def test_worst_finding_and_its_runbook_come_first() -> None:
 def test_policy_allows_only_own_scripts_and_style(name) -> None:
     """The content security policy lists each script and style by its hash.
 
-    It contains neither an address nor an 'unsafe' keyword.
+    The policy contains neither an address nor an 'unsafe' keyword.
     """
     html = report_html(getattr(report_scenario, name)(), None)
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)[1].replace("&#39;", "'")
@@ -119,7 +122,10 @@ def test_hostile_text_does_not_become_markup() -> None:
 @UNHURRIED
 @given(st.text(), st.integers(min_value=1, max_value=50))
 def test_cleaned_text_can_be_written_and_has_an_end(text, longest) -> None:
-    """A cleaned text is valid UTF-8 for any input. Its length is at most the requested length plus one ellipsis."""
+    """A cleaned text is valid UTF-8 for any input.
+
+    The length of a cleaned text is at most the requested length plus one ellipsis.
+    """
     cleaned = clean(text, longest)
 
     assert len(cleaned.encode("utf-8").decode("utf-8")) <= longest + 1
@@ -131,7 +137,7 @@ def test_cleaned_text_can_be_written_and_has_an_end(text, longest) -> None:
 def test_json_in_a_script_says_the_same_and_cannot_end_it(value) -> None:
     """JSON in a script element is parsed to the same value.
 
-    It contains no sign that HTML or an old script parser could interpret, so it cannot end the element.
+    The JSON contains no character that HTML or an old script parser could interpret, so it cannot end the element.
     """
     text = script_json({"value": value})
 
@@ -141,12 +147,15 @@ def test_json_in_a_script_says_the_same_and_cannot_end_it(value) -> None:
 
 @pytest.mark.parametrize("value", [None, "7", True, math.nan, math.inf, 10**400, [1]])
 def test_what_is_no_number_is_unknown(value) -> None:
-    """Texts, booleans, NaN and numbers beyond 63 bits in place of a number are neither drawn nor summed."""
+    """If a text, boolean, NaN or number beyond 63 bits is in place of a number, it is neither drawn nor summed."""
     assert number(value) is None
 
 
 def test_huge_run_fits_a_small_page_that_states_the_omissions(tmp_path) -> None:
-    """The report of 10,000 stages and 10^6 tasks is below 3 MB. It states how many stages and tasks it omits."""
+    """The report of 10,000 stages and 10^6 tasks is below 3 MB.
+
+    The report states how many stages and tasks it omits.
+    """
     analysis = report_scenario.huge()
     worst = worst_stages(analysis)
     path = tmp_path / "report.html"
@@ -161,7 +170,7 @@ def test_huge_run_fits_a_small_page_that_states_the_omissions(tmp_path) -> None:
 
 
 def test_an_empty_log_claims_nothing() -> None:
-    """The report of an empty log has no chart and no cost, and a sentence explains why."""
+    """The report of an empty log has no chart and no cost, and one sentence explains why."""
     html = report_html(report_scenario.empty(), None)
 
     assert "The log has no event, so nothing is known about the application." in html
@@ -169,12 +178,12 @@ def test_an_empty_log_claims_nothing() -> None:
 
 
 def test_a_document_without_any_key_is_a_page_too() -> None:
-    """The report of an analysis without any key shows its values as unknown."""
+    """If the analysis has no keys at all, the report shows its values as unknown."""
     assert "Application without a name" in report_html({}, None)
 
 
 def test_without_metrics_the_page_says_so() -> None:
-    """If tasks have no metrics, the report draws times but no bytes, and a sentence names what is unknown."""
+    """If tasks have no metrics, the report draws times but no bytes, and one sentence names what is unknown."""
     analysis = report_scenario.without_metrics()
     html = report_html(analysis, report_scenario.tasks([(0, 0)], 16, measured=False))
     charts = json.loads(re.search(r'id="charts">(.*?)</script>', html, re.DOTALL)[1])
@@ -241,7 +250,7 @@ def test_executors_alive_counts_joins_and_leaves() -> None:
 
 
 def test_stages_outside_the_time_range_are_counted_not_drawn() -> None:
-    """A stage with a wrong clock is counted but not drawn, so that it does not distort the time axis."""
+    """A stage with times of a wrong clock is counted but not drawn, so that it does not distort the time axis."""
     analysis = report_scenario.ordinary()
     analysis["stages"][0] |= {"submitted_ms": 1, "completed_ms": 2}
     drawn = timeline.rows(analysis, timeline.window(analysis))
@@ -267,7 +276,7 @@ def test_another_interpreter_is_refused() -> None:
 
 
 def test_queries_come_after_findings_with_their_stages() -> None:
-    """Queries follow the findings.
+    """In the report, queries follow the findings.
 
     Each query shows its name, call site and sources, and the display names of its stages.
     """

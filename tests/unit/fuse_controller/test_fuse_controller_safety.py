@@ -258,7 +258,7 @@ def test_one_false_probe_prevents_arming(world, make_controller, show):
     for app_id, outcome in (("healthy-1", "would_not_act"), ("healthy-2", "would_act")):
         show(controller, healthy_row(app_id))
         controller.probe(world)
-        controller.read_receipt(answer(world.probes[-1], outcome))
+        controller.read_receipt(answer(world.probes[-1], outcome, gate="predicate"))
         end_run(world, controller, show, app_id)
         controller.evaluate(world)
     show(controller, live_row(), finding())
@@ -266,6 +266,22 @@ def test_one_false_probe_prevents_arming(world, make_controller, show):
 
     assert world.acts == []
     assert "would have acted on 1 of 2 healthy runs" in world.records[-1].reason
+
+
+@pytest.mark.parametrize("gate", ["hold", "mode", "blind", "target", ""])
+def test_probe_without_an_evaluated_predicate_counts_nothing(world, make_controller, show, gate):
+    """If another gate than the predicate refuses a probe, the run does not count as a healthy run that was probed."""
+    controller = make_controller("act", arming=Arming(1))
+    show(controller, healthy_row("healthy-1"))
+    controller.probe(world)
+    controller.read_receipt(answer(world.probes[-1], "would_not_act", gate=gate))
+    end_run(world, controller, show, "healthy-1")
+    controller.evaluate(world)
+    show(controller, live_row(), finding())
+    controller.evaluate(world)
+
+    assert [record.outcome for record in world.records if record.step == "probe_scored"] == ["not_evaluated"]
+    assert world.acts == []
 
 
 def test_probes_are_few(world, make_controller, show):

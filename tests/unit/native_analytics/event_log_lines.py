@@ -77,7 +77,7 @@ class Run:
     failed: bool = False
     failure: str = "the job failed"
     query: int | None = None
-    """The SQL execution that the job is of."""
+    """The SQL execution to which the job belongs."""
     executors: Sequence[Executor] = ()
     more: Sequence[str] = field(default=())
 
@@ -205,7 +205,7 @@ def even(wall_ms: int, tasks: int = 8, **more: Any) -> list[Task]:
 
 
 def nightly(day: int, wall_ms: int, **more: Any) -> Run:
-    """Return the run of one day, whose only stage has tasks with ``wall_ms`` of duration and as much CPU time."""
+    """Return the run of one day, whose only stage has tasks with ``wall_ms`` as duration and as CPU time."""
     return Run([Stage(3, even(wall_ms))], app_id=f"app-{day}", start_ms=START_MS + day * DAY_MS, **more)
 
 

@@ -1,4 +1,4 @@
-"""Comparison of two runs: the parts of a difference add up, and each cause has the right name."""
+"""Tests the comparison of two runs: the parts of a difference add up, and each cause has the right name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sparkfuse_native_analytics.compare.run import Executor
 from sparkfuse_native_analytics.compare.shapley import contributions
 
 SECOND = 1000
-# A machine that others use too is slow now and then; that says nothing of what is held here.
+# No deadline: a shared machine is slow at times, and these tests do not measure time.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -117,7 +117,7 @@ def test_run_equals_itself(run) -> None:
 @UNHURRIED
 @given(runs())
 def test_shares_add_up_to_the_duration(run) -> None:
-    """Shares of stages and time outside add up to the duration of the run."""
+    """The shares of stages and the time outside stages add up to the duration of the run."""
     found = shares(run)
 
     assert sum(found.stages.values()) + sum(found.outside.values()) == run.wall_ms
@@ -260,7 +260,7 @@ def test_secret_properties_are_never_compared() -> None:
     ],
 )
 def test_bears_on_classifies_properties(key, expected) -> None:
-    """Each property is classified by its effect: number of tasks, slots, plan, or otherwise the cost of the work."""
+    """Each property is classified by what it affects: number of tasks, slots, plan, or otherwise the cost of work."""
     assert bears_on(key) == expected
 
 

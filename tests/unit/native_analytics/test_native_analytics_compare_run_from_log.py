@@ -1,4 +1,4 @@
-"""Reading a run for a comparison from a log: ordered times, work of succeeded tasks, no secrets, and known limits."""
+"""Tests reading a run to compare from a log: ordered times, work of succeeded tasks, no secrets, and known limits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_failed_tasks_count_as_failures_and_not_as_work(read) -> None:
 
 
 def test_log_without_end_counts_until_last_event(read) -> None:
-    """In a log without an end, a running stage lasts until the last event, and the run states this limit."""
+    """In a log without an end, a running stage lasts until the last event, and the run names this limitation."""
     run = read(Run([Stage(0, even(2_000)), Stage(1, [Task(500)], 2_000, status="running")], ended=False))
 
     assert run.ended_ms == START_MS + 1_000 + 2_500
@@ -46,7 +46,7 @@ def test_log_without_end_counts_until_last_event(read) -> None:
 
 
 def test_attempts_are_combined_into_one_stage(read) -> None:
-    """The attempt with most tasks represents the stage; the duration of the stage includes all attempts."""
+    """The attempt with the most tasks represents the stage; the duration of the stage includes all attempts."""
     tries = [Stage(0, [], status="failed"), Stage(0, even(1_000), 500, attempt=1)]
     (stage,) = read(Run(tries)).stages
 
@@ -64,7 +64,7 @@ def test_stages_of_one_fingerprint_are_numbered(read) -> None:
 
 
 def test_only_allowed_properties_are_kept(read) -> None:
-    """A run contains neither secrets nor properties that name the job, so these are not compared."""
+    """A run contains neither secrets nor properties that name the job, so neither is compared."""
     properties = {"spark.password": "x", "spark.shuffle.compress": "false", "spark.executor.extraJavaOptions": "-Dp=x"}
     event = json.dumps({"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": properties})
 

@@ -98,7 +98,7 @@ def test_pipe_is_read_as_a_stream(tmp_path):
 
 @pytest.fixture
 def store():
-    """An in-memory store of fsspec, emptied after the test."""
+    """Return the in-memory store of fsspec, which is emptied after the test."""
     import fsspec
 
     files = fsspec.filesystem("memory")
@@ -134,7 +134,7 @@ def test_missing_package_is_named(monkeypatch):
 
 
 def test_unknown_protocol_is_reported():
-    """The error names the protocol as the cause."""
+    """If no package supports the protocol of a URL, the error names the protocol as the cause."""
     assert "protocol" in error_of("s4://bucket/logs").lower()
 
 
@@ -148,5 +148,5 @@ def test_unknown_protocol_is_reported():
     ],
 )
 def test_credentials_are_removed_from_urls(url, shown):
-    """User, password and access signature do not appear in messages."""
+    """The user, password and access signature of a URL do not appear in messages."""
     assert without_credentials(url) == shown

@@ -29,7 +29,7 @@ APP = "app-20261121020000-0042"
     ],
 )
 def test_rolling_log_has_the_file_order_of_spark(names, expected):
-    """Files and order equal those of Spark's RollingEventLogFilesFileReader."""
+    """The files of a rolling log and their order equal those of Spark's RollingEventLogFilesFileReader."""
     layout = layout_of(f"eventlog_v2_{APP}", names)
     short = [f"events_{name.split('_')[1]}{'.compact' if name.endswith('.compact') else ''}" for name in layout.names]
 

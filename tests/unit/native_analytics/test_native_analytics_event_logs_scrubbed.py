@@ -1,4 +1,4 @@
-"""Secrets in an event log do not reach its tables."""
+"""Tests that secrets in an event log do not reach its tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ LOGS = Path(__file__).parents[2] / "logs" / "real"
 
 
 def test_texts_of_users_are_scrubbed() -> None:
-    """Secrets in texts of users are masked, also in repeated texts. Other columns and NULL values stay unchanged."""
+    """Secrets in texts of users are masked, even if a text is repeated.
+
+    Other columns and NULL values stay unchanged.
+    """
     table = pa.table({
         "job_id": [1, 2, 3],
         "description": ["SELECT 'hunter2'", None, "SELECT 'hunter2'"],

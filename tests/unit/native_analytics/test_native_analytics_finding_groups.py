@@ -1,4 +1,4 @@
-"""Findings are grouped below the finding that caused them."""
+"""Tests that findings are grouped below the finding that caused them."""
 
 import pytest
 
@@ -77,7 +77,7 @@ def names(findings: list[Finding], jobs: dict[int, list[int]] | None = None) -> 
     ],
 )
 def test_causes_come_first_and_matches_are_grouped(findings, expected):
-    """Groups are ordered as their causes among the findings, the most severe first."""
+    """Groups are in the order of their causes, the most severe first."""
     assert names(findings) == expected
 
 

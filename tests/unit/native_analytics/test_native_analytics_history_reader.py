@@ -1,4 +1,4 @@
-"""A history is returned only after its training samples were added to the baselines."""
+"""Tests that a history is returned only after its training samples were added to the baselines."""
 
 from __future__ import annotations
 

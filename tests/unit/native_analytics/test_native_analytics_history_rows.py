@@ -1,4 +1,4 @@
-"""Rows that a backfill writes about queries, with their outcome, and the stage names of baselines."""
+"""Tests the rows that a backfill writes about queries and their outcome, and the stage names in baselines."""
 
 from __future__ import annotations
 
@@ -70,8 +70,11 @@ JOBS = (
     ],
     ids=["own reason", "failed job", "no failed job", "reported success", "no end", "no start"],
 )
-def test_outcome_of_a_query(execution: dict[str, Any], jobs: tuple[dict[str, Any], ...], expected: Any) -> None:
-    """A query has the outcome that Spark reported. If none was reported, it failed if one of its jobs failed."""
+def test_outcome_of_a_query(execution: Any, jobs: Any, expected: tuple[str, str | None]) -> None:
+    """A query has the outcome that Spark reported.
+
+    If Spark reported no outcome, the query failed if one of its jobs failed.
+    """
     assert outcome_of(execution, jobs) == expected
 
 

@@ -1,4 +1,4 @@
-"""The kernel and the generated Python classes decode the same values from the same bytes."""
+"""Tests that the kernel and the generated Python classes decode equal values from the same bytes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def expected(message: Message) -> dict[str, Any]:
 
 
 def value(message: Message | None, field: FieldDescriptor) -> Any:
-    """Return the value of a field: None if absent, a list of pairs for a map, dicts for repeated messages."""
+    """Return the value of a field: None for an absent field, a list of pairs for a map, dicts for repeated messages."""
     if field.label == FieldDescriptor.LABEL_REPEATED:
         content = [] if message is None else getattr(message, field.name)
         if field.message_type is None:
@@ -71,7 +71,7 @@ def rows(folder: str, records: list[bytes]) -> list[dict[str, Any]]:
 
 
 def filled(descriptor: Descriptor) -> st.SearchStrategy[dict[str, Any]]:
-    """Generate any fields of a message with any values, as arguments of its constructor."""
+    """Generate any fields of a message with any values, as arguments of the message's constructor."""
     plain = {field.name: values(field) for field in descriptor.fields if is_outside_oneofs(field)}
     whole = st.fixed_dictionaries({}, optional=plain)
     for oneof in descriptor.oneofs:
@@ -96,7 +96,7 @@ def values(field: FieldDescriptor) -> st.SearchStrategy[Any]:
 
 
 def scalar(field: FieldDescriptor) -> st.SearchStrategy[Any]:
-    """Generate values of a Protobuf type, with its smallest and largest ones."""
+    """Generate values of a Protobuf type, including its smallest and largest values."""
     if field.type in LENGTHS:
         end = 1 << LENGTHS[field.type]
         return st.integers(-end, end - 1) | st.sampled_from([0, -end, end - 1])
@@ -159,7 +159,7 @@ def test_datafusion_reads_batches_without_pyarrow() -> None:
 
 
 def test_rejected_records_have_index_and_reason() -> None:
-    """A record without a value and a truncated one have different reasons; the other records are in the batch."""
+    """A record without a value and a truncated record are rejected with different reasons; the batch has the others."""
     whole = fact_pb2.Fact(app_id="a").SerializeToString()
     decoded = decode(descriptor_set(), "sparkfuse.contracts.Fact", [whole, None, whole[:-1], whole])
 
@@ -171,7 +171,7 @@ def test_rejected_records_have_index_and_reason() -> None:
 
 
 def test_error_of_an_unknown_message_lists_the_known_ones() -> None:
-    """If the message is not in the descriptor set, the error lists the messages that are."""
+    """If a message is not in the descriptor set, the error lists the messages of the set."""
     with pytest.raises(
         ValueError, match=r"message Fat is not in the descriptor set; it has: .*sparkfuse\.contracts\.Fact"
     ):

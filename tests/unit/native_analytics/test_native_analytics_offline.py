@@ -50,7 +50,7 @@ def found(application, history=None) -> list[tuple[str, str]]:
 
 
 def test_stage_rows_match_the_live_view(read):
-    """The offline row of a stage has the same columns as the live row at the end of the stage.
+    """The offline row of a stage has the columns of the live row at the end of the stage.
 
     The columns of running stages are NULL.
     """
@@ -109,7 +109,10 @@ def test_application_row_has_sums_of_stages(read):
 
 @pytest.mark.parametrize("case", BETWEEN_JOBS, ids=lambda case: case["name"])
 def test_between_jobs_ms_counts_time_without_a_job(case):
-    """The time without a job is measured from the end of the first job. ApplicationJobsTest runs the same cases."""
+    """The time without a job is measured from the end of the first job.
+
+    ApplicationJobsTest runs the same cases on the live computation.
+    """
     times = [[None if each == "-" else int(each) for each in job.split()] for job in case["jobs"]]
     submitted, completed = zip(*times, strict=True) if times else ((), ())
     table = pa.table({
@@ -169,7 +172,7 @@ def test_stage_without_end_runs_until_last_event(read):
     ],
 )
 def test_stage_completeness_counts_task_ends(read, stage, expected):
-    """A successful stage has one successful end per task; missing ends reduce its completeness."""
+    """A successful stage has one successful end per task; missing task ends reduce the completeness of the stage."""
     assert read(Run([stage])).stage_completeness == (expected,)
 
 
@@ -182,7 +185,7 @@ def test_malformed_line_reduces_completeness(read):
 
 
 def test_skew_and_spill_findings_have_evidence(read):
-    """The rules of the catalog match the offline rows as they match the live rows."""
+    """The rules of the catalog match offline rows in the same way as live rows."""
     skewed = [*even(1_000, 15), Task(31_000, 90_000_000)]
     spilled = even(20_000, 4, disk_spilled_bytes=200_000_000)
     made = analyze(read(Run([Stage(0, skewed), Stage(1, spilled, after_ms=31_000)])), RULES)
@@ -199,7 +202,7 @@ HEALTHY = [nightly(day, wall_ms) for day, wall_ms in enumerate([60_000, 62_000, 
 
 
 def test_slow_run_is_found_only_with_history(read, learned):
-    """A run that takes three times as long as earlier runs is a finding, but not if there are no earlier runs."""
+    """A run that takes three times as long as earlier runs has a finding; without earlier runs it has none."""
     slow = nightly(9, 180_000)
 
     assert found(read(slow), learned(*HEALTHY)) == [("stage_slow", "warning"), ("application_slow", "warning")]
@@ -207,7 +210,7 @@ def test_slow_run_is_found_only_with_history(read, learned):
 
 
 def test_healthy_runs_have_no_findings(read, learned):
-    """A usual run, a cold JVM, a busy host (wall time without CPU) and three times the rows have no finding."""
+    """No finding: a usual run, a cold JVM, a busy host (more wall time, same CPU time), or three times the rows."""
     known = learned(*HEALTHY)
     cold = Run([Stage(3, [Task(66_000), *even(58_000, 7)])], start_ms=HEALTHY[-1].start_ms * 2 - START_MS)
     noisy = Run([Stage(3, even(150_000, cpu_ms=60_000))], start_ms=cold.start_ms)
@@ -221,7 +224,7 @@ COUNTED_MS = (60_000, 62_000, 58_000, 61_000, 59_000)
 
 
 def test_operator_rows_measure_work_of_silent_sources(read, learned):
-    """If a source reports no bytes, operator rows measure the work, and the finding names this measure."""
+    """If a source reports no bytes, operator rows measure the work, and the finding names this measure of work."""
     known = learned(*(counted(day, wall_ms, 10**9) for day, wall_ms in enumerate(COUNTED_MS)))
     grown, slow = read(counted(9, 180_000, 3 * 10**9)), read(counted(9, 180_000, 10**9))
 
@@ -238,7 +241,7 @@ def test_history_rows_contain_operator_rows(read):
 
 
 def test_unknown_work_raises_the_threshold(read, learned):
-    """If the work is unknown, twice the usual duration is no finding, and seven times the usual duration is one."""
+    """If the work is unknown, twice the usual duration causes no finding, and seven times the usual duration does."""
     known = learned(*(counted(day, wall_ms, None) for day, wall_ms in enumerate(COUNTED_MS)))
     findings = analyze(read(counted(9, 420_000, None)), RULES, known)["findings"]
 
@@ -257,7 +260,7 @@ def test_baseline_uses_runs_that_ended_before_the_start(read, learned):
 
 
 def test_history_order_and_duplicates_do_not_matter(read, learned):
-    """Training samples are ordered by the end of their run, and each run is used once."""
+    """Training samples are ordered by the end of their run, and each run adds its samples once."""
     slow = read(nightly(9, 180_000))
     once, mixed = learned(*HEALTHY), learned(*HEALTHY[::-1], *HEALTHY)
 
@@ -279,9 +282,9 @@ def test_failed_run_has_no_training_samples(read, run):
 
 
 def test_retried_stage_has_no_training_sample(read):
-    """A retried stage gives no training sample, because a later attempt runs only some of the tasks.
+    """A retried stage adds no training sample, because a later attempt runs only some of the tasks.
 
-    The application still gives a sample.
+    The application still adds a sample.
     """
     first = Stage(3, even(1_000), status="failed")
     samples = training_samples(read(Run([first, Stage(3, even(500, 2), attempt=1), Stage(4, even(900))])))
@@ -301,7 +304,7 @@ def test_incomplete_evidence_caps_severity(read, learned):
 
 
 def test_undecidable_rules_have_a_reason(read):
-    """Rules that need a running job are listed with the columns that event logs lack."""
+    """Rules that need a running job are listed with their columns that event logs do not have."""
     undecided = {each["rule"]: each["reason"] for each in analyze(read(nightly(0, 1_000)), RULES)["not_decidable"]}
 
     assert undecided["task_stuck"] == "needs columns that exist only while a job runs: stalled_ms, activity"
@@ -319,7 +322,7 @@ def test_undecidable_rules_have_a_reason(read):
     ],
 )
 def test_analysis_matches_its_schema(read, run):
-    """All keys are present, numbers are JSON numbers, and absent values are null."""
+    """The analysis has all keys, numbers are JSON numbers, and absent values are null."""
     made = analyze(read(run), RULES)
     jsonschema.Draft202012Validator(SCHEMA).validate(made)
 
@@ -343,7 +346,7 @@ def test_absurd_numbers_do_not_stop_the_analysis(tmp_path, number):
 
 
 def test_logs_are_read_in_order_with_errors(tmp_path):
-    """Several logs give results in their order; a file that is not an event log gives an error in its place."""
+    """Several logs give results in their order; for a file that is not an event log, the result is an error."""
     for day in range(9):
         nightly(day, 1_000).write(tmp_path / f"log-{day}")
     (tmp_path / "log-4").write_text("not an event\n")
@@ -367,7 +370,7 @@ def test_batch_gives_the_same_analyses_as_one_by_one(read, monkeypatch):
 
 
 def test_tasks_of_requested_stages_are_read(read):
-    """A second pass over the log returns the task rows of the requested stage attempts only."""
+    """A second pass over the log returns only the task rows of the requested stage attempts."""
     application = read(Run([Stage(0, even(10, 4)), Stage(1, even(20, 3))]))
 
     assert read_tasks(application, [(1, 0)])["stage_id"].to_pylist() == [1, 1, 1]

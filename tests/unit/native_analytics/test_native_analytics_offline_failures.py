@@ -1,4 +1,4 @@
-"""Offline failures of an application: failed tasks, failed jobs, lost executors, and which finding is a symptom."""
+"""Tests offline failure rows: failed tasks, failed jobs and lost executors, and which finding is a symptom."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ def findings_of(made: Analysis) -> list[tuple]:
 
 
 def test_failed_attempts_are_grouped_by_class(read):
-    """Failed attempts of one class are counted over the stage attempt; text and task are those of the last failure."""
+    """Failed tasks of a stage attempt are counted by failure class; the row has text and task of the last failure."""
     tasks = [failing(DISK_FULL, 0, "2"), failing(DISK_FULL, 0, "3"), failing(VALUE_ERROR, 5), *even(1_000, 3)]
     application = read(Run([Stage(4, tasks, num_tasks=6, status="failed")]))
     disk, python = failure_rows(application)
@@ -69,7 +69,7 @@ def test_failed_attempts_are_grouped_by_class(read):
 
 
 def test_fetch_failure_names_the_lost_executor(read):
-    """The finding names the executor that held the block, not the task that requested it."""
+    """The finding about a failed fetch names the executor that had the block, not the task that requested the block."""
     lost = Task(100, reason="FetchFailed", error="Connection refused", index=1)
     made = analyze(read(Run([Stage(4, [lost, *even(1_000, 3)])])), RULES)
     (found,) = [each for each in made["findings"] if each["rule"] == "fetch_failed"]
@@ -79,14 +79,14 @@ def test_fetch_failure_names_the_lost_executor(read):
 
 
 def test_single_failed_attempt_is_no_finding(read):
-    """Spark retries a failed attempt, so a single one is not a finding."""
+    """Spark retries a failed task attempt, so a single failed attempt is not a finding."""
     tasks = [failing(DISK_FULL), *even(1_000, 60)]
 
     assert analyze(read(Run([Stage(0, tasks, num_tasks=60)])), RULES)["findings"] == []
 
 
 def test_released_executors_are_not_lost(read):
-    """Executors released by dynamic allocation or by the end of the application are not lost."""
+    """Executors that dynamic allocation or the end of the application released are not lost."""
     stages = [Stage(0, even(30_000, 4))]
     leaving = [Executor(str(number), 5_000 + number, ASKED) for number in range(5)]
     last = Executor("9", 30_900, "Command exited with code 137")  # the application ends at 31,500
@@ -139,7 +139,7 @@ def test_symptoms_of_a_lost_executor_follow_it(read):
 
 
 def test_failed_job_has_first_cause_and_symptoms(read):
-    """The first cause is the innermost exception, and failures in its stages are symptoms."""
+    """The first cause of a failed job is the innermost exception; failures in the stages of the job are symptoms."""
     text = (
         "Job aborted due to stage failure: Task 0 in stage 4.0 failed 4 times, most recent failure: "
         f"Lost task 0.3 in stage 4.0 (TID 3) (node-1 executor 1): {VALUE_ERROR}"
@@ -205,7 +205,7 @@ def test_query_of_a_failed_job_is_not_reported_again(read):
 
 @pytest.mark.parametrize("failure", ["", "Job 0 cancelled by the user"])
 def test_successful_or_cancelled_query_has_no_row(read, failure):
-    """A successful or cancelled query gets no failure row.
+    """A successful or cancelled query has no failure row.
 
     In Spark's log, a successful query has an empty failure reason.
     """
@@ -213,9 +213,9 @@ def test_successful_or_cancelled_query_has_no_row(read, failure):
 
 
 def test_query_that_fails_before_its_first_job_has_no_row(read):
-    """A query that fails before its first job gets no row.
+    """A query that fails before its first job has no failure row.
 
-    Programs query tables that may not exist, and continue.
+    Many programs query tables that may not exist, and continue.
     """
     assert job_rows(read(Run([Stage(4, even(10))], query=4, more=query(5, TOO_LONG)))) == []
 
@@ -246,9 +246,9 @@ def test_straggler_names_its_host(read):
 
 
 def test_exploding_join_is_found_by_operator_rows(read):
-    """A join that produces too many rows is found by its operator rows.
+    """A join that produces too many rows is found by the rows of its operator.
 
-    If a filter drops the rows, the bytes written do not show them.
+    If a filter drops these rows, the written bytes do not show them.
     """
     stages = [Stage(4, even(5_000, 8), output_rows=20_000_000)]
 
@@ -309,7 +309,7 @@ def test_job_override_applies_offline(read, tmp_path):
 
 @pytest.mark.parametrize("number", ["-9223372036854775808", "9223372036854775807", "null", '"x"'])
 def test_absurd_times_do_not_stop_the_analysis(tmp_path, number):
-    """The analysis accepts times in the wrong order or far outside the valid range."""
+    """Times in the wrong order or far outside the valid range cause no error."""
     run = Run([Stage(0, [failing(DISK_FULL)] * 4, status="failed")], failed=True, executors=[Executor("1", 5, KILLED)])
     lines = [line.replace(f'"Timestamp": {START_MS}', f'"Timestamp": {number}') for line in run.lines()]
     lines = [line.replace('"Completion Time": ', f'"Completion Time": {number}, "x": ') for line in lines]

@@ -31,7 +31,7 @@ def mounts() -> Iterator[tuple[str, Path]]:
 
 
 def test_file_conforms_to_the_compose_specification():
-    """The file has no unknown keys, conditions or durations."""
+    """The Compose file has no unknown keys, conditions or durations."""
     compose = parsed(TEXT)
     compose.validate()
 
@@ -93,7 +93,7 @@ def test_ports_are_on_loopback(name: str):
 
 
 def test_all_settings_are_known():
-    """Each setting in the Compose file is known, because a misspelt one would be ignored without an error."""
+    """Each setting in the Compose file is known, because a misspelled one would be ignored without an error."""
     ours = [service for service in SERVICES.values() if service["image"].startswith("sparkfuse:")]
     given = {key for service in ours for key in service.get("environment", {}) if key.startswith("SPARKFUSE_")}
 

@@ -13,7 +13,7 @@ def tracked(pattern: str) -> list[Path]:
 
 
 def targets() -> dict[str, str]:
-    """Return each public target of the Makefile with its line of help, or with an empty text."""
+    """Return each public target of the Makefile with its line of help, or with an empty string if it has none."""
     text = (ROOT / "Makefile").read_text()
     phony = re.findall(r"^\.PHONY: (\S+)$", text, re.MULTILINE)
     helped = dict(re.findall(r"^([a-z0-9-]+):.*?## (.+)$", text, re.MULTILINE))

@@ -1,4 +1,4 @@
-"""The modules of the Rust kernel have no circular imports."""
+"""Tests that the modules of the Rust kernel have no circular imports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def uses(path: Path) -> Iterator[Module]:
 
 
 def siblings(package: Module) -> dict[Module, set[Module]]:
-    """Return each module of a package, with the sibling modules that it or its children import."""
+    """Return each module of a package with the sibling modules that it or one of its submodules imports."""
     depth = len(package) + 1
     graph: dict[Module, set[Module]] = {}
     for module, path in modules().items():

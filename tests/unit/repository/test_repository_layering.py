@@ -54,7 +54,7 @@ def test_layers_hold(copied_tree: Path):
     ],
 )
 def test_forbidden_import_fails_the_check(copied_tree: Path, importer: str, imported: str):
-    """The check fails for one forbidden import and names both modules."""
+    """If there is one forbidden import, the check fails and names both modules."""
     bad = copied_tree / importer / "forbidden_import.py"
     bad.write_text(f"import {imported}\n")
     try:

@@ -11,7 +11,7 @@ def run_outside(tmp_path: Path, code: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("name", ["rules", "contracts", "collectors", "dashboards", "tests", "cli", "build_support"])
 def test_component_folder_is_not_importable(tmp_path: Path, name: str):
-    """The name of a component folder cannot be imported: `import rules` fails, although Sparkfuse is installed."""
+    """The name of a component folder cannot be imported: `import rules` fails even if Sparkfuse is installed."""
     ran = run_outside(tmp_path, f"import {name}")
 
     assert f"No module named '{name}'" in ran.stderr

@@ -42,5 +42,5 @@ def test_every_requirement_is_pinned_with_a_hash(environment: str):
 
 
 def test_no_second_lock_file_is_checked_in():
-    """Versions are pinned in the requirement files only; no other lock file is checked in."""
+    """Versions are pinned only in the requirement files; no other lock file is checked in."""
     assert not [name for name, _ in tracked_texts() if name.endswith("uv.lock")]

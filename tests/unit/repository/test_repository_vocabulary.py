@@ -1,4 +1,4 @@
-"""The vocabulary check finds replaced words and ignores terms that contain them."""
+"""Tests that the vocabulary check finds words that the project has replaced, and ignores terms that contain them."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def vocabulary(repository: Path) -> ModuleType:
     ],
 )
 def test_replaced_words_are_found(vocabulary: ModuleType, line: str, found: str | None) -> None:
-    """Whole words are found in prose and identifiers, but not inside other words."""
+    """Replaced words are found in prose and identifiers, but not inside other words."""
     words = [word for _number, word, _instead in vocabulary.find("docs/page.md", line, vocabulary.read_words())]
 
     assert words == ([found] if found else [])
 
 
 def test_word_is_allowed_in_its_files(vocabulary: ModuleType) -> None:
-    """The word breaker, which is otherwise replaced, is allowed in job code because of the class CircuitBreaker."""
+    """The word breaker is a replaced word, but it is allowed in job code because of the class CircuitBreaker."""
     assert list(vocabulary.find("docs/job-code.md", "breaker.check()", vocabulary.read_words())) == []

@@ -50,7 +50,7 @@ def test_wheel_contains_only_our_packages(wheel: zipfile.ZipFile):
 def test_distribution_without_extras_has_no_requirements(wheel: zipfile.ZipFile):
     """Without extras, the distribution requires no package.
 
-    A job can therefore install it beside any version of PySpark.
+    A job can therefore install the distribution beside any version of PySpark.
     """
     metadata = wheel.read("sparkfuse-0.1.0.dist-info/METADATA").decode()
     requirements = re.findall(r"^Requires-Dist: (.+)$", metadata, re.MULTILINE)

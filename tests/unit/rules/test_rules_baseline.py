@@ -1,4 +1,4 @@
-"""Baselines: the expected duration of a stage from its earlier runs."""
+"""Tests baselines: the expected duration of a stage, computed from its earlier runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ histories = st.lists(st.tuples(times, times, works, works), min_size=5, max_size
 
 
 def test_five_runs_are_required():
-    """A stage has an expectation after five runs; five stages of one run are one run."""
+    """A stage has an expectation after five runs; five samples of one run count as one run."""
     same_run = tuple(replace(run(n), run_key="one") for n in range(5))
 
     assert expect(QUIET_RUNS[:4], 10**9, 10**6, NOW) is None
@@ -59,7 +59,7 @@ def test_samples_learned_after_the_start_do_not_count():
 def test_unseen_size_grows_in_proportion():
     """If all earlier runs had one size, the expectation grows in proportion to the size.
 
-    The p95 is higher than for a known size.
+    The p95 of the unknown size is higher than that of the known size.
     """
     usual, grown = (expect(QUIET_RUNS, work, None, NOW) for work in (10**9, 3 * 10**9))
 
@@ -76,9 +76,9 @@ def test_slope_is_fitted_to_varying_sizes():
 
 
 def test_size_below_the_range_keeps_the_p95():
-    """For a size below the learned range, the p95 is that of the smallest learned size, because overhead may dominate.
+    """For a size below the learned range, the p95 is that of the smallest learned size: overhead may dominate.
 
-    A running stage is compared with the usual size.
+    A running stage is compared with runs of the usual size.
     """
     least = expect(GROWING_RUNS, 10**7, 10**4, NOW)
     usual = expect(GROWING_RUNS, 10**8, 10**5, NOW)
@@ -94,7 +94,7 @@ def test_size_below_the_range_keeps_the_p95():
 def test_size_far_outside_the_range_has_a_wide_p95(times):
     """For work far above the learned sizes, the expectation is only four times the usual duration.
 
-    The p95 is high, so a duration in proportion to the work is not slow.
+    The p95 is so high that a duration in proportion to the work is not slow.
     """
     usual, far = (expect(QUIET_RUNS, work, None, NOW) for work in (10**9, times * 10**9))
     tiny = expect(QUIET_RUNS, 10**9 // times, None, NOW)
@@ -107,9 +107,9 @@ def test_size_far_outside_the_range_has_a_wide_p95(times):
 
 @pytest.mark.parametrize("fixed, moves", [(1.0, "cpu"), (0.7, "none"), (0.0, "none")])
 def test_same_cpu_for_a_third_of_the_work_is_abnormal(fixed, moves):
-    """The usual CPU time for a third of the usual work is abnormal.
+    """If a run needs the usual CPU time for a third of the usual work, its CPU time is abnormal.
 
-    At least half of the CPU time is proportional to the work; wall time has no such minimum.
+    The model assumes that at least half of the CPU time is proportional to the work; wall time has no such minimum.
     """
     third = expect(QUIET_RUNS, 10**9 // 3, 10**6 // 3, NOW)
     cpu_ms = round(30_000 * (fixed + (1 - fixed) / 3))
@@ -120,14 +120,14 @@ def test_same_cpu_for_a_third_of_the_work_is_abnormal(fixed, moves):
 def test_same_cpu_for_two_thirds_of_the_work_is_normal():
     """If CPU time does not depend on the input, the usual CPU time is normal for two thirds of the work.
 
-    It is above the p95 only if the work is far below the learned sizes.
+    CPU time that does not depend on the input exceeds the p95 only if the work is far below the learned sizes.
     """
     assert moved(expect(QUIET_RUNS, 2 * 10**9 // 3, 2 * 10**6 // 3, NOW), 60_000, 30_000) == "none"
 
 
 @pytest.mark.parametrize("work, wall_ms", [(10**10, 61_000), (10**8, 7_000)], ids=["all overhead", "all work"])
 def test_other_sizes_are_no_new_level(work, wall_ms):
-    """A week of small inputs is not abnormal, and does not replace the samples of the usual size."""
+    """Runs of a week with small inputs are not abnormal, and do not replace the samples of the usual size."""
     memory = learned([*QUIET_RUNS, *(run(100 + n, wall_ms, 30_000, work, work // 1_000) for n in range(4))])
 
     assert not any(sample.abnormal for sample in memory)
@@ -135,7 +135,7 @@ def test_other_sizes_are_no_new_level(work, wall_ms):
 
 
 def test_unknown_work_doubles_the_p95():
-    """Without a measure of work the p95 is twice as high, and work_known is false."""
+    """If the work is unknown, the p95 is twice as high, and work_known is false."""
     known, unknown = expect(QUIET_RUNS, 10**9, 10**6, NOW), expect(QUIET_RUNS, None, 0, NOW)
 
     assert (known.work_known, unknown.work_known) == (True, False)
@@ -155,8 +155,8 @@ def test_records_measure_work_without_bytes():
 def test_one_growing_measure_is_limited_by_the_others():
     """If only one measure of work grows, the others limit the expectation.
 
-    For example, after a cache was evicted the records grow from a hundred batches to a million rows, and the bytes
-    stay.
+    For example, after the eviction of a cache the records grow from a hundred batches to a million rows, while the
+    bytes stay equal.
     """
     cached = [run(n, work_bytes=10**8 + n, work_records=100) for n in range(20)]
     whole = expect(cached, 10**8, 100, NOW)
@@ -197,7 +197,7 @@ def test_operator_rows_measure_work_without_input():
 def test_running_stage_without_input_has_unknown_work():
     """The work of a running stage without input is unknown, so its p95 is doubled.
 
-    The stage may process three times the usual rows.
+    The stage may be processing three times the usual rows.
     """
     made = tuple(replace(sample, work_bytes=0, work_records=0, operator_rows=10**9) for sample in QUIET_RUNS)
     running, ended = (expect(made, 0, 0, NOW, running, rows) for running, rows in ((True, None), (False, 10**9)))
@@ -210,7 +210,7 @@ def test_running_stage_without_input_has_unknown_work():
 def test_application_work_includes_operator_rows():
     """The work of an application includes operator rows.
 
-    A count over generated rows shuffles the same few records for any number of rows.
+    For example, a count over generated rows shuffles equally few records for any number of rows.
     """
     counted = tuple(replace(each, work_bytes=900, work_records=10, operator_rows=10**9) for each in QUIET_RUNS)
     usual, grown = (expect(counted, 900, 10, NOW, operator_rows=rows) for rows in (10**9, 3 * 10**9))
@@ -229,7 +229,7 @@ def test_few_operator_rows_keep_running_work_known():
 
 @pytest.mark.parametrize(("count", "measure"), [(4, "none"), (5, "rows")])
 def test_measure_is_used_from_five_runs_on(count, measure):
-    """A measure of work is used if at least five runs have it; other runs are compared by the other measures."""
+    """A measure of work (bytes, records or rows) is used if at least five runs have a value of this measure."""
     without_input = tuple(replace(each, work_bytes=0, work_records=0) for each in QUIET_RUNS)
     some = (*without_input[count:], *(replace(each, operator_rows=10**9) for each in without_input[:count]))
 
@@ -237,7 +237,7 @@ def test_measure_is_used_from_five_runs_on(count, measure):
 
 
 def test_one_run_without_input_keeps_the_measure():
-    """One empty run among twenty does not remove the measure or change the line."""
+    """One run without input among twenty runs does not make the measure of work unusable."""
     empty = replace(run(99, wall_ms=2_000, cpu_ms=10), work_bytes=0, work_records=0)
 
     assert expect((*QUIET_RUNS, empty), 10**9, 10**6, NOW).work_known
@@ -245,7 +245,7 @@ def test_one_run_without_input_keeps_the_measure():
 
 @given(histories, works, st.data())
 def test_samples_without_cpu_or_work_are_accepted(history, work, data):
-    """Samples may lack any value: the expectation still exists, and the p95 is above it."""
+    """If samples lack any value, the expectation still exists, and the p95 is not below the expectation."""
     lacking = st.sets(st.sampled_from(["cpu_ms", "work_bytes", "work_records"]))
     some = tuple(replace(each, **dict.fromkeys(data.draw(lacking))) for each in history)
     expectation = expect(some, work, work, NOW)
@@ -255,7 +255,7 @@ def test_samples_without_cpu_or_work_are_accepted(history, work, data):
 
 
 def test_few_runs_give_a_higher_p95():
-    """With the same spread, the p95 of five runs is higher than the p95 of fifty runs."""
+    """For equally scattered durations, the p95 of five runs is higher than the p95 of fifty runs."""
     few, many = (expect(tuple(run(n) for n in range(count)), 10**9, 10**6, NOW) for count in (5, 50))
 
     assert few.expected_p95_ms > many.expected_p95_ms > 60_000
@@ -300,10 +300,10 @@ def test_expectation_scales_with_durations(history, work, factor):
 
 @given(histories, works, works)
 def test_expectation_outside_the_range_is_limited(history, one, other):
-    """The expectation for any size stays within limits that follow from the learned sizes.
+    """The expectation for any size stays within limits that depend on the learned sizes.
 
-    It is at least a quarter of the expectation for the smallest size, and at most sixteen times that for the
-    largest size.
+    The expectation is at least a quarter of that for the smallest size, and at most sixteen times that for the largest
+    size.
     """
     sizes = [sample.work_bytes for sample in history]
     only_bytes = tuple(replace(sample, work_records=None) for sample in history)
@@ -318,7 +318,7 @@ def test_expectation_outside_the_range_is_limited(history, one, other):
 
 @given(histories, works, st.integers(min_value=2, max_value=50))
 def test_expectation_does_not_depend_on_the_unit(history, work, factor):
-    """Work in kilobytes or in bytes gives the same expectation."""
+    """The expectation does not depend on whether work is given in kilobytes or in bytes."""
     scaled = tuple(replace(s, work_bytes=s.work_bytes * factor, work_records=s.work_records * factor) for s in history)
     here, there = expect(history, work, work, NOW), expect(scaled, work * factor, work * factor, NOW)
 
@@ -360,7 +360,7 @@ def test_abnormal_run_changes_nothing():
 
 @pytest.mark.parametrize("wall_ms", [240_000, 12_000], ids=["slower", "faster"])
 def test_three_consistent_runs_are_a_new_level(wall_ms):
-    """A changed job is accepted after three runs, and level_changed reports it."""
+    """A lasting change of the duration is accepted after three runs, and level_changed reports the change."""
     memory, steps = learned(QUIET_RUNS), []
     for number in (100, 101, 102):
         before, memory = memory, learn(memory, run(number, wall_ms=wall_ms + number))
@@ -371,7 +371,7 @@ def test_three_consistent_runs_are_a_new_level(wall_ms):
 
 
 def test_three_inconsistent_runs_are_no_new_level():
-    """Three different problems in a row do not change the level."""
+    """Three runs in a row with different problems do not change the expected duration."""
     memory = learned(QUIET_RUNS)
     for number, wall_ms in ((100, 300_000), (101, 2_000_000), (102, 9_000_000)):
         memory = learn(memory, run(number, wall_ms=wall_ms))
@@ -387,7 +387,7 @@ def test_learning_is_idempotent():
 
 
 def test_samples_are_bounded_per_run_and_in_all():
-    """The samples of one run are limited, so a loop of a hundred equal stages leaves room for other runs."""
+    """The number of samples per run is limited, so a loop of a hundred equal stages leaves room for other runs."""
     loop = [replace(run(1_000 + n), run_key="loop") for n in range(100)]
     memory = learned([*QUIET_RUNS, *loop, *(run(2_000 + n) for n in range(60))])
 
@@ -403,7 +403,7 @@ def test_samples_are_bounded_per_run_and_in_all():
 def test_moved_names_wall_cpu_both_or_none(elapsed_ms, cpu_ms, expected):
     """The column `moved` names which of wall time and CPU time is above its p95: one, both or none.
 
-    Unknown values are not above it.
+    An unknown value is never above its p95.
     """
     assert moved(expect(QUIET_RUNS, 10**9, 10**6, NOW), elapsed_ms, cpu_ms) == expected
 
@@ -423,7 +423,7 @@ def test_student_t_matches_published_tables(degrees, expected):
 
 @given(st.integers(min_value=1, max_value=500))
 def test_more_samples_never_raise_the_factor(samples):
-    """The factor of the p95 falls with every learned run."""
+    """More learned runs never raise the factor by which the spread is multiplied for the p95."""
     assert prediction_factor(samples + 1, 1) <= prediction_factor(samples, 1)
 
 

@@ -1,4 +1,4 @@
-"""The user's line is found in Spark's call sites, among frames of Spark and the JVM."""
+"""Tests that the user's line is found in Spark's call sites, among frames of Spark and the JVM."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CASES = json.loads(asset("sparkfuse_contracts", "generated", "shared", "framewor
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_call_site_of_shared_case(case) -> None:
-    """The user's call site, parsed from Spark's text, equals that of the shared case."""
+    """The user's call site, parsed from Spark's text, equals the call site of the shared case."""
     assert user_call_site(case["short"], case["long"]) == case["call_site"]
 
 
 @pytest.mark.parametrize("text", ["a at " * 100_000 + "b:1", "(" * 100_000 + ":1)", ":1" * 100_000, "\n" * 100_000])
 def test_hostile_text_takes_no_time(text) -> None:
-    """A text that Spark never writes is parsed in milliseconds."""
+    """A hostile text, which Spark never writes, is parsed in milliseconds."""
     started = time.monotonic()
     user_call_site(text, text)
 

@@ -1,4 +1,4 @@
-"""Loading and validating rule files and overrides."""
+"""Tests loading and validating rule files and overrides."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_error_names_file_and_nearest_name(folder, change, expected):
     "key", ["summary", "view", "severity", "when", "for", "description", "runbook", "fuse", "cases"]
 )
 def test_every_key_is_required(folder, key):
-    """A rule without runbook, cases or description does not load."""
+    """A rule without a runbook, cases or a description is rejected."""
     message = refusal(folder({name: value for name, value in GOOD.items() if name != key}))
 
     assert f"key {key!r} is missing" in message
@@ -131,13 +131,13 @@ def test_every_key_is_required(folder, key):
 def test_invalid_yaml_is_rejected(folder, text):
     """Invalid YAML is rejected, and so are duplicate keys.
 
-    A YAML parser would silently use the last of them.
+    A YAML parser would silently use the last of the duplicate keys.
     """
     assert "slow_thing.yaml" in refusal(folder(text))
 
 
 def test_overrides_change_params_and_severity(folder):
-    """A team's params apply to the rule's predicate, description and signal; a text such as 2e3 is read as a number."""
+    """A team's params apply to the predicate, description and signal of a rule; "2e3" is a number."""
     overrides = {
         "slow_thing": {
             "params": {"bar": "2e3"},
@@ -249,7 +249,7 @@ CATALOG = load_catalog()
 
 @pytest.mark.parametrize("rule", CATALOG.values(), ids=list(CATALOG))
 def test_every_rule_is_complete(rule):
-    """Each rule has a runbook, reasons for its params, and cases around its threshold and for each severity."""
+    """Each rule has a runbook, a reason for each param, and cases around its thresholds and for each severity."""
     names = [case.name for case in rule.cases]
     for kind in ("quiet", "just below", "exactly at", "far above"):
         assert any(name.startswith(kind) for name in names), f"{rule.file} has no case {kind!r}"

@@ -1,4 +1,4 @@
-"""The catalog compiled for offline analyses."""
+"""Tests the catalog that is compiled for offline analyses."""
 
 from sparkfuse_rules import compiled
 from sparkfuse_rules.compiled import compile_offline, rules_offline
@@ -16,7 +16,7 @@ def test_generated_rules_equal_compiled_ones():
 
 
 def test_changed_catalog_is_compiled_at_run_time(monkeypatch):
-    """If the hash of the sources differs, the generated file is not used."""
+    """If the hash of the rule files differs, the generated file is not used."""
     monkeypatch.setattr(compiled, "source_hash", lambda: "something else")
     monkeypatch.setattr(compiled, "compile_offline", lambda config_file: ())
 
@@ -24,7 +24,7 @@ def test_changed_catalog_is_compiled_at_run_time(monkeypatch):
 
 
 def test_overrides_apply_offline(tmp_path):
-    """In an offline analysis, a team's value is used in the condition and in the description of a rule."""
+    """In an offline analysis, a team's value of a param is used in the condition and in the description of a rule."""
     config = tmp_path / "sparkfuse.yaml"
     config.write_text("rules: {stage_spill: {params: {min_elapsed_ms: 77777}}, stage_skew: {enabled: false}}")
     rules = {rule.id: rule for rule in rules_offline(config)}
@@ -34,7 +34,7 @@ def test_overrides_apply_offline(tmp_path):
 
 
 def test_undecidable_rule_names_missing_columns():
-    """A rule that event logs cannot decide names the columns that they lack."""
+    """For a rule that event logs cannot decide, the columns that event logs lack are named."""
     undecidable = {rule.id: rule.undecidable for rule in rules_offline()}
 
     assert undecidable["task_stuck"] == ("stalled_ms", "activity")

@@ -1,4 +1,4 @@
-"""Compiling predicates to SQL."""
+"""Tests the compilation of predicates to SQL."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_division_is_of_doubles_and_never_by_zero():
 
 
 def test_higher_severities_come_first():
-    """A critical row is never reported as a warning."""
+    """The critical condition is tested before the warning, so a critical row is never reported as a warning."""
     sql = severity_sql(CATALOG["task_stuck"], "flink")
 
     assert sql.index("'critical'") < sql.index("'warning'")

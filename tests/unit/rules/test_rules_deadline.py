@@ -1,4 +1,4 @@
-"""The setting spark.sparkfuse.deadline: valid forms and errors."""
+"""Tests the setting spark.sparkfuse.deadline: valid forms and errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def at(moment: str) -> int:
     ],
 )
 def test_valid_forms_give_a_deadline(text: str, expected: str):
-    """A deadline with a time of day is its first occurrence after the start; a duration is added to the start."""
+    """A time of day means its first occurrence after the start of the application; a duration is added to the start."""
     assert deadline_ms(text, at(START)) == at(expected)
 
 
@@ -70,7 +70,7 @@ def test_valid_forms_give_a_deadline(text: str, expected: str):
     ],
 )
 def test_daylight_saving_time_is_respected(start: str, text: str, expected: str):
-    """A deadline follows the wall clock of its time zone, also if a day does not have 24 hours."""
+    """A deadline follows the wall clock of its time zone, even if a day does not have 24 hours."""
     assert deadline_ms(text, at(start)) == at(expected)
 
 
@@ -92,14 +92,14 @@ def test_invalid_text_is_rejected_with_valid_forms(text: str):
 
 @pytest.mark.parametrize("text", ["2000-01-01T00:00Z", "0h", "367d", "2026-11-21T02:00Z"])
 def test_past_or_distant_deadline_is_rejected(text: str):
-    """A deadline must be after the start and within a year."""
+    """A deadline must be after the start of the application and within a year."""
     with pytest.raises(DeadlineError, match="must be after the application's start"):
         deadline_ms(text, at(START))
 
 
 @given(st.integers(0, 23), st.integers(0, 59), st.integers(0, 4_000_000_000_000))
 def test_time_of_day_is_within_a_day_of_the_start(hour: int, minute: int, start: int):
-    """In UTC, a deadline with a time of day is after the start, at most 24 hours later, and at that time of day."""
+    """In UTC, a time of day gives a deadline at that time of day, at most 24 hours after the start."""
     found = deadline_ms(f"{hour:02}:{minute:02}Z", start)
 
     assert 0 < found - start <= 86_400_000

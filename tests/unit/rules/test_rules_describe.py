@@ -71,12 +71,12 @@ def test_malformed_template_is_rejected(template):
 
 
 def test_stage_name_requires_the_stage_id():
-    """If a stage has no name, its id is shown, so a description with the name also requires the column of the id."""
+    """A stage without a name is shown by its id, so a description with the stage's name also requires its id."""
     assert placeholders("{x:?{stage_name}}") == (("x", "?{stage_name}"), ("stage_name", ""), ("stage_id", ""))
 
 
 def test_params_are_bound_and_columns_stay():
-    """Params in a template are replaced, also within an optional text; columns and braces stay."""
+    """Params in a template are replaced, even within an optional text; columns and braces are not replaced."""
     optional = bind("{x:? of {budget:bytes} {{}}}", {"budget": 2048})
 
     assert render(optional, {"x": 1}) == " of 2.0 KiB {}"
@@ -97,5 +97,5 @@ def test_any_number_is_rendered_short(number):
 
 @given(st.dictionaries(st.sampled_from(["a", "b"]), st.one_of(st.none(), st.text(), st.floats(), st.integers())))
 def test_rendering_never_fails(row):
-    """Every row gives a description."""
+    """For any values in a row, the description is rendered without an error."""
     assert "x" in render("x {a:bytes} {a:duration} {b:.1f} {b}", row)

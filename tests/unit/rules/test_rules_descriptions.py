@@ -1,4 +1,4 @@
-"""The rendered description of every rule, compared with descriptions.txt."""
+"""Compares the rendered description of every rule with descriptions.txt."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ONE = ("failed_tasks", "fetch_failed_tasks", "finished_tasks", "resubmitted_task
 
 
 def firing(rule: Rule) -> Iterator[Case]:
-    """Yield the last case of each severity, which is far above the threshold if there are several."""
+    """Yield the last case of each severity; if there are several cases, the last one is far above the threshold."""
     by_severity = {case.expect: case for case in rule.cases if case.expect != QUIET and not case.params}
     yield from by_severity.values()
 

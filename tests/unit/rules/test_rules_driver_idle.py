@@ -1,4 +1,4 @@
-"""The model of the driver's idle time."""
+"""Tests the model of the driver's idle time, in which no job runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparkfuse_rules.knowledge.robust import MAX_MS
 from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
 from sparkfuse_rules.knowledge.training_samples import application_sample, driver_idle_columns
 
-# The smallest difference of two healthy runs.
+# The smallest difference between two healthy runs.
 LEAST = math.log(1.15)
 MINUTE = 60_000
 runs = st.lists(
@@ -53,7 +53,7 @@ def test_order_of_runs_does_not_matter(times: list[tuple[int, int]], rest: int, 
 
 @given(runs, st.integers(0, 10_000_000), st.integers(0, 10_000_000))
 def test_bound_rises_with_the_time_of_jobs(times: list[tuple[int, int]], one: int, other: int):
-    """The p95 of idle time rises with the time of jobs, because both are longer on busy hosts and with more rows."""
+    """The p95 of idle time rises with the time of jobs: both are longer on busy hosts and with more rows."""
     assert bound(times, min(one, other), 0) <= bound(times, max(one, other), 0)
 
 
@@ -74,7 +74,7 @@ def test_thirty_percent_outliers_do_not_move_the_bound(seed: int):
 def test_healthy_runs_stay_below_the_bound(seed: int):
     """Healthy runs stay below the p95 of idle time.
 
-    This holds for runs alone, on a host that is 3.5 times slower, and with three times the rows.
+    Tested are runs on an idle host, on a host that is 3.5 times slower, and with three times the rows.
     """
     times = usual(seed)
     for jobs, driver in ((1.0, 1.0), (3.5, 3.5), (3.0, 1.5), (0.33, 1.0)):

@@ -1,4 +1,4 @@
-"""Executor losses: reasons and counts."""
+"""Tests the reasons and counts of executor losses."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def of(executors: int) -> ExecutorLosses:
     ],
 )  # fmt: skip
 def test_removal_is_classified(reason: str | None, kind: str, failure: str, exit_code: int | None) -> None:
-    """A loss is classified by Spark's text, or by the exit code if the text is unspecific."""
+    """A loss is classified by Spark's text, or by the exit code if the text is not specific."""
     _, columns = executor_removed(of(2), ExecutorRemoval(removed_ms=1_000, reason=reason))
 
     assert (columns["failure_kind"], columns["failure"], columns.get("exit_code")) == (kind, failure, exit_code)
@@ -68,7 +68,7 @@ def test_losses_count_for_ten_minutes_by_reason() -> None:
 
 
 def test_peak_counts_concurrent_executors() -> None:
-    """The peak is the number of executors at the same time, so a replaced executor does not raise the peak."""
+    """The peak is the largest number of executors at one time, so a replaced executor does not raise the peak."""
     losses = of(3)
     for _ in range(5):
         losses, columns = executor_removed(losses, ExecutorRemoval(1_000, 0, "preempted"))
@@ -79,7 +79,7 @@ def test_peak_counts_concurrent_executors() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 10**13), st.text(max_size=60), st.integers(-(2**31), 2**31 - 1)), max_size=30))
 def test_any_order_and_text_is_accepted(removals: list[tuple[int, str, int]]) -> None:
-    """No order of times, no unknown executor and no text raises an error."""
+    """Any order of times, any unknown executor and any text is accepted without an error."""
     losses = ExecutorLosses()
     for removed_ms, reason, exit_code in removals:
         losses, columns = executor_removed(losses, ExecutorRemoval(removed_ms, None, reason, exit_code))
@@ -108,5 +108,5 @@ def test_exit_codes_are_read_from_texts() -> None:
     ],
 )
 def test_python_operators_are_recognised(scopes: list[str], plan: list[str], expected: bool) -> None:
-    """Python is recognised by the operators of the stage, or of the whole query if those are unknown."""
+    """Python is recognised by the operators of the stage, or of the query if those of the stage are unknown."""
     assert runs_python(scopes, plan) is expected

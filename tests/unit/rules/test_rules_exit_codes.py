@@ -1,4 +1,4 @@
-"""The exit code of a lost executor is read from Spark's reason, live and offline."""
+"""Tests that the exit code of a lost executor is read from Spark's reason, live and offline."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CASES = json.loads(asset("sparkfuse_contracts", "generated", "shared", "executor
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_exit_code_of_reason(case) -> None:
-    """The exit code equals that of the shared case."""
+    """The exit code equals the exit code of the shared case."""
     assert exit_code_of(case["reason"]) == case["exit_code"]
 
 
@@ -32,7 +32,7 @@ def test_loss_is_named_by_its_exit_code(case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_reason_alone_gives_the_same_columns_as_reason_and_code(case) -> None:
-    """Live and offline rows have the same columns.
+    """The live and the offline row of a lost executor have equal columns.
 
     Live, the fact has the exit code; offline, the log has only the reason.
     """

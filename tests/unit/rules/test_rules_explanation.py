@@ -1,4 +1,4 @@
-"""Explanations contain the numbers that rules evaluate."""
+"""Tests that explanations contain the numbers that rules evaluate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_too_few_runs_are_explained() -> None:
 
 
 def test_explained_expectation_is_the_evaluated_one() -> None:
-    """The explained expectation is that of an ended stage with the given work, or else with the usual work."""
+    """Given an amount of work, the expectation is that of an ended stage; otherwise it is for the usual work."""
     samples = [run(number, 30_000 * (1 + number), 1_000_000 * (1 + number)) for number in range(8)]
 
     assert explain(samples, NOW, Work(4_000_000)).expected == expect(samples, 4_000_000, None, NOW)
@@ -42,7 +42,7 @@ def test_usual_operator_rows_are_expected() -> None:
 
 
 def test_growth_exists_for_each_measure() -> None:
-    """For each measure of work within the learned sizes, twice the rows take twice the time."""
+    """For each measure of work, the explanation shows how long twice the work takes, here twice the time."""
     samples = [run(number, 30_000 * (1 + number), 1_000_000 * (1 + number)) for number in range(8)]
 
     by_bytes, by_records = explain(samples, NOW).growth

@@ -1,4 +1,4 @@
-"""The classification of failures, with texts of Spark 2.4 to 4.x."""
+"""Tests the classification of failures, with texts of Spark 2.4 to 4.x."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def split(example: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize(("expected", "example"), EXAMPLES)
 def test_example_matches_its_own_pattern(expected: Failure, example: str) -> None:
-    """The example of a reason matches the pattern of this reason and no earlier pattern."""
+    """The example of each reason matches the pattern of this reason and no earlier pattern."""
     assert classify(*split(example)) == expected
 
 
 @pytest.mark.parametrize(("expected", "example"), EXAMPLES)
 def test_example_within_a_failed_job_is_classified(expected: Failure, example: str) -> None:
-    """An example is classified in the same way if Spark wraps it into the text of a failed job."""
+    """If Spark wraps an example into the text of a failed job, the failure class is still the same."""
     wrapped = (
         "Job aborted due to stage failure: Task 3 in stage 7.0 failed 4 times, most recent failure: "
         f"Lost task 3.3 in stage 7.0 (TID 1055) (worker-3 executor 3): {example}\n\nDriver stacktrace:"
@@ -39,7 +39,7 @@ def test_example_within_a_failed_job_is_classified(expected: Failure, example: s
 
 
 def test_reasons_are_unique_and_kinds_are_valid() -> None:
-    """Each reason is a unique name with a valid failure class, because rules and people refer to it."""
+    """Each reason has a unique name, because rules and people refer to the name, and a valid failure class."""
     reasons = [known.failure.reason for known in failure_patterns()]
 
     assert len(reasons) == len(set(reasons))

@@ -1,4 +1,4 @@
-"""The fingerprint of a stage."""
+"""Tests the fingerprint of a stage."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_call_site_is_reduced_to_action_and_file(name, expected):
 
 @given(st.lists(st.text(max_size=30), max_size=5), st.lists(st.text(max_size=30), max_size=5), st.randoms())
 def test_any_names_give_sixteen_hex_digits(names, parents, random):
-    """For any text of a user, a fingerprint has sixteen hex digits; the order of parents does not change it."""
+    """For any text of a user, a fingerprint has sixteen hex digits and does not depend on the order of parents."""
     shuffled = random.sample(parents, len(parents))
     fingerprint = stage_fingerprint(names[0] if names else None, names, names, parents)
 

@@ -1,4 +1,4 @@
-"""The first cause in texts of Spark, the JVM and Python."""
+"""Tests how the first cause is found in texts of Spark, the JVM and Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Host problems: which failures indicate one, on which host, and for how long it is reported."""
+"""Tests which failures indicate a host problem, on which host, and for how long the problem is reported."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_failed_tasks_indicate_a_host_problem(change, expected):
     ("kind", "counts"), [("infrastructure", True), ("unknown", True), ("configuration", False), ("benign", False)]
 )
 def test_lost_executor_indicates_a_host_problem(kind, counts):
-    """A lost executor indicates a host problem, unless it exceeded its own memory limit."""
+    """A lost executor indicates a host problem if its failure class is infrastructure or unknown."""
     found = problem_of_loss({"host": "h1", "failure_kind": kind, "failure": "process_killed"})
 
     assert found == (HostProblem("h1", "process_killed", failing=True) if counts else None)
@@ -80,7 +80,7 @@ def test_lost_executor_indicates_a_host_problem(kind, counts):
     ],
 )
 def test_slow_task_with_usual_data_indicates_a_host(change, counts):
-    """A task that is slow although its data is not larger indicates a host problem; with more data it does not."""
+    """A slow task indicates a host problem if its data is not larger than that of other tasks."""
     assert (problem_of_stage({**STAGE, **change}) == HostProblem("h1", "slow_task", slow=True)) is counts
 
 
@@ -105,9 +105,9 @@ def failing(host: str, word: str = "node_lost") -> HostProblem:
 
 
 def test_applications_are_counted_once_per_host():
-    """A host row counts each application once, on this host and on others.
+    """A host row counts each application once, both on this host and on other hosts.
 
-    It also has the most frequent failure, and at most eight sorted application ids.
+    The row also has the most frequent failure, and at most eight sorted application ids.
     """
     everyone = [
         observe(
@@ -142,7 +142,7 @@ def test_observations_expire_after_ten_minutes():
 
 
 def test_hosts_of_one_application_are_bounded(monkeypatch):
-    """The number of hosts per application is bounded; hosts with the newest observations are kept."""
+    """The number of hosts per application is limited; the hosts with the newest observations are kept."""
     monkeypatch.setattr(hosts, "MOST_HOSTS", 3)
     found = observe(HostObservations("app-1"), NOW, [f"h{n}" for n in range(9)], [failing(f"h{n}") for n in range(9)])
 

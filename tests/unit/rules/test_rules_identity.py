@@ -1,4 +1,4 @@
-"""The identity of applications."""
+"""Tests the identity of applications: job key and run."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_user_distinguishes_jobs_with_default_names():
 
 
 def test_run_key_distinguishes_runs_and_attempts():
-    """Two attempts, or two runs with one application id, are two runs of one job."""
+    """Two attempts, or two applications with the same application id, are two runs of one job."""
     runs = [identify({}, "job", "local-1", attempt, start) for attempt, start in [(0, 5), (1, 5), (0, 6), (None, None)]]
 
     assert len({run.run_key for run in runs}) == 4
@@ -91,19 +91,19 @@ def test_run_key_distinguishes_runs_and_attempts():
     ],
 )
 def test_varying_parts_are_removed(one, other):
-    """Dates, times, ids, hashes and free-standing numbers do not change the job."""
+    """Dates, times, ids, hashes and free-standing numbers in a name do not change the job key."""
     assert without_varying_parts(one) == without_varying_parts(other) != ""
 
 
 @pytest.mark.parametrize("name", ["orders-v2", "tpc q66", "s3_sync", "facade", "my.app.Main", "defaced added"])
 def test_words_keep_their_digits_and_letters(name):
-    """A number within a word is not removed, and neither is a word of the letters a to f that could be a hash."""
+    """Neither a number within a word nor a word of the letters a to f, which could be a hash, is removed."""
     assert without_varying_parts(name) == name
 
 
 @given(st.text(max_size=80))
 def test_removal_is_idempotent(name):
-    """Removing varying parts twice gives the same name."""
+    """Removing the varying parts of a name a second time changes nothing."""
     once = without_varying_parts(name)
 
     assert without_varying_parts(once) == once
@@ -111,7 +111,7 @@ def test_removal_is_idempotent(name):
 
 @given(st.dictionaries(st.sampled_from(PROPERTY_KEYS), st.text(max_size=300)), st.text(max_size=300))
 def test_job_key_is_always_short_and_printable(properties, name):
-    """Any name and any property give a key that fits a label."""
+    """For any name and any property, the job key is short enough for a label."""
     key = identify(properties, name, "app", 0, 0).job_key
 
     assert 0 < len(key) <= 200

@@ -1,4 +1,4 @@
-"""Owners and teams of jobs, from sparkfuse.yaml."""
+"""Tests owners and teams of jobs, from sparkfuse.yaml."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ rules: {}
     ],
 )
 def test_first_matching_entry_applies(tmp_path, job_key, expected):
-    """Owner and team of a job come from the first matching entry, separately; patterns are case-sensitive."""
+    """Owner and team of a job each come from the first matching entry that has one; patterns are case-sensitive."""
     path = tmp_path / "sparkfuse.yaml"
     path.write_text(MAPPING)
 
@@ -53,7 +53,7 @@ def test_owners_are_optional(tmp_path):
     ],
 )
 def test_invalid_entry_is_rejected_with_its_place(tmp_path, entry, expected):
-    """The error for an invalid entry of owners names the file, the section and the number of the entry."""
+    """The error for an invalid entry of the section owners names the file, the section and the number of the entry."""
     path = tmp_path / "sparkfuse.yaml"
     path.write_text(f"owners:\n  - {entry}\n")
 

@@ -1,4 +1,4 @@
-"""Conditions of filters and joins without their literals."""
+"""Tests the removal of literals from the conditions of filters and joins."""
 
 import pytest
 
@@ -24,9 +24,9 @@ from sparkfuse_rules.knowledge.plan_operators import condition, has_condition
     ],
 )
 def test_literals_are_removed_from_conditions(text: str, expected: str):
-    """The literals of a condition are removed; columns, comparisons and join types stay.
+    """The literals of a condition are removed; its columns, comparisons and join types are kept.
 
-    So the condition has the same text in all runs.
+    So a condition has the same text in all runs.
     """
     assert condition(text) == expected
 
@@ -39,7 +39,7 @@ def test_changed_column_or_type_changes_condition(one: str):
 
 
 def test_condition_length_is_bounded():
-    """The text of a condition is bounded for any number of columns."""
+    """The length of a condition's text is limited, however many columns it has."""
     assert len(condition(" AND ".join(f"(column{number}#{number} = 1)" for number in range(1000)))) <= MOST_CHARS
 
 

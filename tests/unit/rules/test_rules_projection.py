@@ -1,4 +1,4 @@
-"""The projection of stages and the forecast of applications."""
+"""Tests the projection of stages and the forecast of applications."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_remaining_tasks_run_in_whole_waves():
     ],
 )
 def test_stage_is_projected_from_the_third_wave(change, remaining):
-    """A stage has a projection once cold tasks are a minority and as long as tasks remain."""
+    """A stage has a projection as soon as less than half of its tasks ran cold, and until no task remains."""
     usual = {**STAGE, "elapsed_ms": 10_000, "duration_p50_ms": 4_000.0, "duration_p95_ms": 6_000.0,
              "finished_duration_ms": 0}  # fmt: skip
 
@@ -90,7 +90,7 @@ def test_projection_rises_with_remaining_tasks(stage, more):
 
 @given(stages, st.integers(0, 10**4))
 def test_more_slots_never_take_longer(stage, slots):
-    """The projection on all slots of the application is at most the one on its own slots."""
+    """The projection on all slots of the application is not longer than that on the slots that the stage uses."""
     alone, shared = stage_remaining(stage), stage_remaining(stage, slots)
 
     if alone and shared:
@@ -100,7 +100,7 @@ def test_more_slots_never_take_longer(stage, slots):
 
 @given(stages, st.integers(2, 100))
 def test_projection_scales_with_durations(stage, factor):
-    """If all durations double, the projection does too."""
+    """If all durations double, the projection doubles."""
     times = ("elapsed_ms", "duration_p50_ms", "duration_p95_ms", "finished_duration_ms")
     here, there = stage_remaining(stage), stage_remaining({**stage, **{name: stage[name] * factor for name in times}})
 
@@ -111,7 +111,7 @@ def test_projection_scales_with_durations(stage, factor):
 
 @given(st.integers(1, 64), st.integers(1, 40), st.floats(2, 8), st.integers(200, 60_000))
 def test_cold_start_is_never_projected_too_long(slots, waves, cold, task_ms):
-    """The first wave is up to eight times slower; the projection never exceeds the real duration."""
+    """Even if the first wave is up to eight times slower, the projection never exceeds the real duration."""
     ends = [cold * task_ms + wave * task_ms for wave in range(waves)]
     for wave, ended_ms in enumerate(ends):
         durations = sorted([cold * task_ms] * slots + [task_ms] * slots * wave)
@@ -130,7 +130,7 @@ def test_cold_start_is_never_projected_too_long(slots, waves, cold, task_ms):
 
 
 def test_share_of_work_is_the_share_of_tasks():
-    """If a quarter of the tasks succeeded, a quarter of the work is done; without valid numbers the share is 1."""
+    """If a quarter of the tasks succeeded, a quarter of the work is done; without valid numbers, all of it is."""
     assert share_of_whole({"num_tasks": 8, "succeeded_tasks": 2}) == 0.25
     assert [share_of_whole(each) for each in ({}, {"num_tasks": 8}, {"num_tasks": 8, "succeeded_tasks": 9})] == [
         1.0
@@ -141,9 +141,9 @@ EXPECTED = Expected(92_000, 130_000)
 
 
 def test_forecast_uses_runs_and_running_stages():
-    """The forecast of the remaining time is the longer of two: from earlier runs and from running stages.
+    """The forecast of the remaining time is the longer one of the forecasts from earlier runs and from running stages.
 
-    Without either of them it is None.
+    Without earlier runs and running stages, the forecast is None.
     """
     alone = application_remaining(60_000, EXPECTED, None)
     overdue = application_remaining(200_000, EXPECTED, None)
@@ -159,7 +159,7 @@ def test_forecast_uses_runs_and_running_stages():
 def test_probability_of_being_late():
     """The probability is 0.5 if the deadline is at the expected duration, and 0.05 if it is at the p95.
 
-    Of both sources, the higher probability is used.
+    If earlier runs and running stages give different probabilities, the higher one is used.
     """
     assert late_chance(0, 92_000, EXPECTED, None) == pytest.approx(0.5, abs=0.01)
     assert late_chance(0, 130_000, EXPECTED, None) == pytest.approx(0.05, abs=0.005)

@@ -1,4 +1,4 @@
-"""The addresses and queries of runbooks."""
+"""Tests the addresses and queries of runbooks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_pipeline_runbook_url_leads_to_its_section(repository: Path) -> None:
 
 
 def test_queries_are_read_from_a_runbook() -> None:
-    """Each fenced SQL block of a runbook is one query; the text of the runbook is returned without them."""
+    """Each fenced SQL block of a runbook is one query; the text of the runbook is returned without these blocks."""
     runbook = "1. Look:\n   ```sql\n   SELECT 1\n   ```\n2. Or:\n```sql\nSELECT 2\n```"
 
     assert [query.strip() for query in queries(runbook)] == ["SELECT 1", "SELECT 2"]

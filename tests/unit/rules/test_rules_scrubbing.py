@@ -1,4 +1,4 @@
-"""The scrubber of secrets: what is removed, what stays, and bounded time."""
+"""Tests the scrubber of secrets: what it removes, what it keeps, and that its time is limited."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_ordinary_text_stays(text: str) -> None:
 def test_literals_are_removed_from_queries(text: str, kept: str) -> None:
     """The literals of a query are removed, whatever the quoting and wherever the text was truncated.
 
-    The structure of the query stays.
+    The structure of the query is kept.
     """
     assert scrub_query(text) == kept
     assert scrub_query(kept) == kept
@@ -75,7 +75,7 @@ def test_hostile_text_is_scrubbed_in_time(unit: str) -> None:
 
 @pytest.mark.parametrize("chars", range(20, 70, 7))
 def test_shortening_never_exposes_a_secret(chars: int) -> None:
-    """No length limit leaves a part of the password in the text."""
+    """Whatever the length limit, no part of the password is left in the text."""
     text = "connect to https://hunter2hunter2hunter2hunter2hunter2@db.example/orders"
 
     assert "hunter" not in shortened(text, chars)
@@ -84,7 +84,7 @@ def test_shortening_never_exposes_a_secret(chars: int) -> None:
 
 @given(st.text(max_size=6000))
 def test_any_text_is_limited_to_2048_bytes(text: str) -> None:
-    """Any text, also invalid Unicode, is limited; scrubbing it again changes nothing."""
+    """For any text, even invalid Unicode, the result has a limited length, and scrubbing it again changes nothing."""
     found = scrub(text)
 
     assert len(found.encode()) <= MOST_BYTES
@@ -93,7 +93,7 @@ def test_any_text_is_limited_to_2048_bytes(text: str) -> None:
 
 
 def test_last_cause_of_a_long_stack_stays() -> None:
-    """When a long stack is shortened, most frames are dropped and the last cause stays.
+    """When a long stack is shortened, most frames are dropped and the last cause is kept.
 
     SecretScrubberTest has the same text.
     """
@@ -108,7 +108,7 @@ def test_last_cause_of_a_long_stack_stays() -> None:
 
 
 def test_frame_of_the_python_runner_stays() -> None:
-    """When a stack is shortened, the frame of the Python runner stays.
+    """When a stack is shortened, the frame of the Python runner is kept.
 
     Only this frame distinguishes a killed Python worker from a network error.
     """

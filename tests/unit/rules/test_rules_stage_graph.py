@@ -1,4 +1,4 @@
-"""The fingerprints of the stages of one run."""
+"""Tests the fingerprints of the stages of one run."""
 
 from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY, CompleteRun, StartedStageOfRun, fingerprint_in_run
 
@@ -15,7 +15,7 @@ def run(offset: int, *, joined: str = "Join", plan: tuple[str, ...] = ()) -> Com
 
 
 def test_fingerprint_ignores_stage_ids():
-    """The same stage has one fingerprint in two runs; another join or plan has another one."""
+    """A stage has the same fingerprint in two runs; with another join or plan it has another fingerprint."""
     first = fingerprint_in_run(2, None, run(0))
 
     assert first == fingerprint_in_run(12, None, run(10))
@@ -34,7 +34,7 @@ def test_fingerprints_of_parents_are_stored():
 def test_stage_without_start_uses_its_name():
     """A stage without a start event has a fingerprint of its name.
 
-    A prefix marks this fingerprint, so that it never matches a complete one.
+    A prefix marks this fingerprint, so that it never equals a complete fingerprint.
     """
     assert fingerprint_in_run(7, None, CompleteRun({})).startswith(NAME_ONLY)
     assert fingerprint_in_run(7, "a at b.py:1", CompleteRun({})) == fingerprint_in_run(
@@ -43,7 +43,7 @@ def test_stage_without_start_uses_its_name():
 
 
 def test_circular_parents_do_not_loop():
-    """Fingerprints are computed for any list of parents, also a circular one."""
+    """Fingerprints are computed for any list of parents, even a circular one."""
     circle = {number: StartedStageOfRun("a", (), (number - 1, number, number + 1)) for number in range(1, 3000)}
 
     assert not fingerprint_in_run(2999, None, CompleteRun(circle)).startswith(NAME_ONLY)

@@ -1,4 +1,4 @@
-"""Queries and stages are named by their tables and operators, in words that the user of the job knows."""
+"""Tests that queries and stages are named by their tables and operators, in words that the user of the job knows."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_no_name_shows_machinery_of_spark(path) -> None:
 
 @pytest.mark.parametrize("log", LOGS)
 def test_a_stage_keeps_its_name_when_its_query_ends(log) -> None:
-    """A stage gets the same name from all plan versions as from one version that contains the stage's operators."""
+    """All plan versions together give a stage the same name as the one version that contains the stage's operators."""
     named = NamedLog(QUERIES / f"{log}.zstd")
     differing = 0
     for stage in named.stages:
@@ -208,7 +208,7 @@ def test_description_of_the_user_comes_first(description, name) -> None:
 def test_join_is_named_by_its_type(details, name, step) -> None:
     """Semi joins, anti joins, intersections and differences have their own names.
 
-    If a query has joins of several types, they are called joins.
+    If a query has joins of several types, its name calls them joins.
     """
     joins = [("SortMergeJoin", place - 1, detail) for place, detail in enumerate(details)]
     below = len(joins) - 1
@@ -220,7 +220,7 @@ def test_join_is_named_by_its_type(details, name, step) -> None:
 
 @pytest.mark.parametrize("sink", ["console", "kafka", "memory", "noop"])
 def test_write_without_a_table_is_named_by_its_format(sink) -> None:
-    """A sink that is neither a table nor a path is named by its format, also in Spark 4, where the node has a name."""
+    """A sink that is neither a table nor a path is named by its format, even if the plan node has a name (Spark 4)."""
     nodes: list[tuple[str, int] | tuple[str, int, str]] = [
         ("OverwriteByExpression a-table", -1, sink),
         ("Scan a.x", 0, "a.x"),
@@ -239,7 +239,7 @@ def test_distinct_rows_are_no_aggregate() -> None:
 
 
 def test_columns_that_spark_adds_are_not_shown() -> None:
-    """The name of a rollup shows only the user's columns; a computed key is shown as an expression."""
+    """The name of a rollup shows only the user's columns; a computed grouping key is shown as an expression."""
     nodes = [
         ("HashAggregate", -1, "group by _groupingexpression"),
         ("HashAggregate", 0, "group by state, spark_grouping_id"),
@@ -261,7 +261,7 @@ def test_query_without_operators_shows_its_line_once() -> None:
 def test_stage_that_writes_repartitioned_rows_is_a_write() -> None:
     """A stage that writes repartitioned rows is named as a write.
 
-    Spark gives it only the scopes of its writer and of the exchange that it reads.
+    Spark gives such a stage only the scopes of its writer and of the exchange that it reads.
     """
     nodes: list[tuple[str, int] | tuple[str, int, str]] = [
         ("Execute InsertIntoHadoopFsRelationCommand", -1, "out/orders csv"),
@@ -292,7 +292,7 @@ def test_stage_with_the_scope_of_an_exchange_only_is_a_write() -> None:
 
 
 def test_many_tables_are_counted() -> None:
-    """A short name stays within its limit; it shows the number of tables for which there is no room."""
+    """A short name stays within its length limit; it shows how many tables have no room in the name."""
     scans = [(f"Scan t{n}", 0, f"lake.a_rather_long_table_{n}") for n in range(9)]
     found = name_query(123_456, plans=[plan(("SortMergeJoin", -1), *scans)])
 
@@ -321,7 +321,7 @@ def test_many_tables_are_counted() -> None:
     ],
 )  # fmt: skip
 def test_stage_without_a_query_is_named_by_its_line(scopes, site, spark_name, name) -> None:
-    """A stage of an RDD is named by the user's line of code, else by its RDD operators, else by its number."""
+    """A stage of an RDD is named by the user's line of code, or else by its RDD operators, or else by its id."""
     assert name_stage(4, scope_names=scopes, call_site=site, spark_name=spark_name).name == name
 
 
@@ -378,7 +378,7 @@ NODES = st.lists(
 
 @given(nodes=NODES, scopes=st.lists(st.one_of(st.sampled_from(JOINED.names), st.text())), text=st.text())
 def test_any_plan_has_a_name(nodes, scopes, text) -> None:
-    """Any plan, scope and text gives a name without an error, and the same input always gives the same name."""
+    """For any plan, scope and text, naming raises no error, and the same input always gives the same name."""
     plans = [QueryPlan(*([node[part] for node in nodes] for part in range(3))), QueryPlan((text,), (), ())]
     arguments = {"query_id": 3, "scope_names": scopes, "plans": plans, "call_site": text, "spark_name": text}
     first = name_stage(1, **arguments)
@@ -412,5 +412,5 @@ def test_deep_plan_takes_no_time(name) -> None:
     ],
 )  # fmt: skip
 def test_kind_of_node(name, kind) -> None:
-    """Plan nodes of Spark, and of engines that replace its operators, are assigned to the expected kind."""
+    """Plan nodes of Spark, and of engines that replace Spark's operators, are assigned to the expected kind."""
     assert kind_of(name) == kind

@@ -1,4 +1,4 @@
-"""Training samples and columns of expectations."""
+"""Tests training samples and the columns with expected values."""
 
 from dataclasses import replace
 
@@ -47,7 +47,7 @@ LEARNED = Sample("run", 5, 900, 700, 10, 2, 100, disk_spilled_bytes=40)
     ],
 )
 def test_stage_sample_requires_a_complete_success(change, completeness, expected):
-    """Only a successful first attempt with complete evidence is a sample."""
+    """Only a successful first attempt of a stage with complete evidence is a sample."""
     assert stage_sample("run", completeness, {**STAGE, **change}, learned_ms=5) == expected
 
 
@@ -65,14 +65,14 @@ def test_application_sample_requires_success():
 
 
 def test_failed_job_or_stage_is_no_success():
-    """An application with a failed job or stage is not successful; an absent number of failures is 0."""
+    """An application with a failed job or stage is not successful; an absent number of failures is read as 0."""
     assert [ended_well(0, 0), ended_well(None, 0), ended_well(1, 0), ended_well(0, 1)] == [True, True, False, False]
 
 
 def test_expectation_is_converted_to_columns():
     """The columns of an expectation are the expected values and `moved`.
 
-    CPU columns exist only if CPU time is known.
+    The CPU columns exist only if CPU time is known.
     """
     expected = Expectation(7, 100, 150, None, None, True, "rows")
 
@@ -87,7 +87,7 @@ def test_expectation_is_converted_to_columns():
 
 
 def test_incomplete_evidence_is_never_critical():
-    """If completeness is below 0.99, the severity critical becomes warning; lower severities stay."""
+    """If completeness is below 0.99, the severity critical becomes warning; lower severities do not change."""
     assert [capped_severity("critical", 0.99), capped_severity("critical", 0.989), capped_severity("info", 0.0)] == [
         "critical",
         "warning",

@@ -1,4 +1,4 @@
-"""The usual spill of a stage: the largest spill of its earlier successful runs."""
+"""Tests the usual spill of a stage: the largest spill of its earlier successful runs."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The work of a stage or an application."""
+"""Tests how the work of a stage or an application is measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripted rows of the topic live: one run of a job, window by window, as the windows job writes them."""
+"""Creates scripted rows of the topic live: one run of a job, window by window, as the windows job writes them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCAN_AND_EXCHANGE = (
 
 
 class Run:
-    """Creates the rows of one application attempt, numbered from 1. ``at`` is always the end of a window."""
+    """Creates the rows of one application attempt and numbers the rows from 1. ``at`` is always the end of a window."""
 
     def __init__(self, app_id: str, start_ms: int, job: str = "nightly_orders", completeness: float = 1.0) -> None:
         self.app_id = app_id
@@ -129,7 +129,7 @@ class Run:
         return self.application(at, **{**done, "running_tasks": 0, "finished_cpu_ms": 7 * wall_ms, **more})
 
     def failure(self, at: int, stage_id: int = 3, **more: Any) -> LiveRow:
-        """Return a row of failed tasks of one stage with one cause."""
+        """Return a row about failed tasks of one stage that have the same cause."""
         given = {
             "stage_id": stage_id,
             "stage_attempt": 0,
@@ -212,7 +212,7 @@ class Run:
 
 
 def tick(at: int, clock: int = 0) -> LiveRow:
-    """Return a tick of the pipeline's clock, a record that only advances the time."""
+    """Return a tick of the pipeline's clock, which is a record that only advances the time."""
     return LiveRow(view="tick", app_id=f"clock-{clock}", window_end_ms=at, tick={"sent_ms": at})
 
 

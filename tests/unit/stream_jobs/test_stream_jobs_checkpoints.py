@@ -21,7 +21,7 @@ MAGIC = bytes.fromhex("4960672d")
 
 
 def checkpoint(directory: Path, start: str, number: int, at: int, content: bytes = MAGIC) -> Path:
-    """Create a checkpoint of one start of the job, written ``at`` seconds since the epoch."""
+    """Create a checkpoint of one start of the job, with the modification time ``at`` in seconds since the epoch."""
     folder = directory / start / f"chk-{number}"
     folder.mkdir(parents=True)
     (folder / "_metadata").write_bytes(content)
@@ -32,7 +32,7 @@ def checkpoint(directory: Path, start: str, number: int, at: int, content: bytes
 def test_newest_complete_checkpoint_of_all_starts_is_found(tmp_path: Path) -> None:
     """The newest complete checkpoint is found by its time.
 
-    Its number cannot be used, because each start of the job numbers checkpoints from 1.
+    The number of the checkpoint cannot be used, because each start of the job numbers checkpoints from 1.
     """
     checkpoint(tmp_path, "first", 90, at=100)
     newest = checkpoint(tmp_path, "second", 2, at=200)
@@ -74,9 +74,9 @@ def test_incompatible_checkpoint_is_recognised() -> None:
 def test_incompatible_checkpoint_names_the_folder_to_remove(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], other_failure: bool
 ) -> None:
-    """An incompatible checkpoint gives one sentence that names the folder to remove.
+    """If the checkpoint is incompatible, the error is one sentence that names the folder to remove.
 
-    Other failures are raised unchanged.
+    Other errors are raised unchanged.
     """
 
     @contextlib.contextmanager

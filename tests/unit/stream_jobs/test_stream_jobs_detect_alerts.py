@@ -1,4 +1,4 @@
-"""Merging the findings of runs, and publishing the result as often as Alertmanager requires."""
+"""Tests merging the findings of runs, and publishing the result as often as Alertmanager requires."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def part(run: str, state: str = "firing", severity: str = "warning", at: int = N
 
 
 class PublishedFinding:
-    """A finding that is published over time, by a clock that the test advances; it stores the published records."""
+    """Publishes one finding over time, with a clock that the test advances, and stores the published records."""
 
     def __init__(self) -> None:
         self.group: FindingGroup | None = None
@@ -60,7 +60,7 @@ class PublishedFinding:
 def test_firing_finding_is_published_every_minute():
     """A firing finding is published every minute with its newest evidence.
 
-    Alertmanager ends an alert that is not sent again.
+    Otherwise Alertmanager would end the alert.
     """
     published = PublishedFinding()
     for second in range(0, 130, 5):
@@ -75,7 +75,7 @@ def test_firing_finding_is_published_every_minute():
 def test_resolved_finding_is_published_for_five_minutes():
     """A resolved finding is published for five minutes, and then its state is dropped.
 
-    A receiver that was down for a moment still gets the resolution.
+    So a receiver that was down for a moment still gets the resolution.
     """
     published = PublishedFinding()
     published.receive(0, part("a"))
@@ -90,7 +90,7 @@ def test_resolved_finding_is_published_for_five_minutes():
 def test_finding_is_firing_for_at_least_15_seconds():
     """A finding is published as firing for at least 15 seconds.
 
-    Alertmanager waits before it notifies, and does not notify if the alert resolved in the meantime.
+    Alertmanager waits before it notifies, and would not notify if the alert resolved during this wait.
     """
     published = PublishedFinding()
     published.receive(0, part("a"))
@@ -118,7 +118,7 @@ def test_finding_resolves_when_its_last_run_resolves():
 
 
 def test_many_tasks_of_one_stage_share_one_record():
-    """If a thousand tasks of a stage get stuck at once, two records with a bounded number of runs are published."""
+    """If a thousand tasks of a stage get stuck at once, two records with a limited number of runs are published."""
     published = PublishedFinding()
     for task_id in range(1000):
         published.receive(task_id / 2000, part("a", task_id=task_id))
@@ -138,7 +138,7 @@ def test_higher_severity_is_published_at_once():
 
 
 def test_resolution_of_an_unknown_run_is_ignored():
-    """The resolution of a run beyond the limit is not published, because it was never published as firing."""
+    """If a run is beyond the limit, its resolution is not published, because the run was never published as firing."""
     published = PublishedFinding()
     published.receive(0, part("a", "resolved"))
     published.receive(1, part("a"))
@@ -148,7 +148,7 @@ def test_resolution_of_an_unknown_run_is_ignored():
 
 
 def test_next_run_reuses_the_finding_id():
-    """In the next run, the finding has the same id, and its start is that of the new run."""
+    """In the next run, the finding has the same id and a new start time."""
     published = PublishedFinding()
     published.receive(0, part("a"))
     published.receive(20, part("a", "resolved", at=NOW + 20_000))

@@ -1,4 +1,4 @@
-"""Live and offline learn the same samples from a run, and compute the same expected values for it."""
+"""Tests that live and offline learn the same samples from a run, and compute the same expected values for the run."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def read(run: Run, folder: Path) -> Application:
 
 
 def live_rows(application: Application) -> Iterator[LiveRow]:
-    """Return the application's rows as the windows job writes them, with the numbers of the event log."""
+    """Return the application's rows as the windows job writes them, with the values of the event log."""
     known = AppLive.DESCRIPTOR.fields_by_name
-    columns = {name: value for name, value in application.row.items() if name in known}
+    columns: dict[str, Any] = {name: value for name, value in application.row.items() if name in known}
     members: tuple[dict[str, Any], ...] = (
         {"application_started": {"name": application.name, "properties": {"spark.sparkfuse.job": application.job_key}}},
         {"application": AppLive(**columns)},
@@ -60,7 +60,7 @@ class Live:
         self.baselines = baselines.JobBaselines(InMemoryMapState(), lambda _key: None)
 
     def process(self, application: Application) -> tuple[dict[str, object], list[Baseline]]:
-        """Return the application's columns with its expected values, and the samples of the run."""
+        """Return the columns of the application, including expected values, and the samples of the run."""
         state, columns, samples = in_memory_run_state(), {}, []
         for found in [each for row in live_rows(application) for each in step(row, state)]:
             if isinstance(found, LiveRow) and found.HasField("application"):
@@ -105,7 +105,7 @@ def test_live_and_offline_have_the_same_expectations(run: Run, tmp_path: Path):
     ],
 )
 def test_live_and_offline_use_the_rows_of_operators(run: Run, moved: str, tmp_path: Path):
-    """If application and stage read no input, their work is measured by the rows that the plan's operators produce."""
+    """If application and stage read no input, their work is the number of rows that the plan's operators produce."""
     live, counted_before = Live(), [read(each, tmp_path) for each in COUNTED]
     for application in counted_before:
         _, samples = live.process(application)
@@ -122,14 +122,15 @@ def test_live_and_offline_use_the_rows_of_operators(run: Run, moved: str, tmp_pa
 
 
 def expected_stage(application: Application, before: list[Application]) -> dict[str, object]:
-    """Return the columns of the only stage with its expected values, after the samples of earlier logs were learned."""
+    """Learn the samples of earlier logs, and return the columns of the only stage, including expected values."""
     memory = baselines.JobBaselines(InMemoryMapState(), lambda _key: None)
     for earlier in before:
         for baseline in baseline_messages(earlier, CLUSTER, TENANT):
             if not is_whole(baseline):
                 baselines.learn_sample(baseline, memory)
     [columns] = application.stages(*StageLive.DESCRIPTOR.fields_by_name)
-    stage = StageLive(**{name: value for name, value in columns.items() if value is not None})
+    present: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
+    stage = StageLive(**present)
     row = LiveRow(
         cluster=CLUSTER, tenant=TENANT, job_key=application.job_key, app_start_ms=application.started_ms, stage=stage
     )

@@ -1,4 +1,4 @@
-"""Recognition of records in the topic baselines that the detect job itself wrote."""
+"""Tests how the detect job recognizes records in the topic baselines that it wrote itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sparkfuse_stream_jobs.detect.baseline_bootstrap import OwnRecords
 
 
 def test_own_record_is_recognized_once():
-    """A record that the job wrote is recognized once.
+    """A record that the job wrote is recognized once as its own.
 
     A second equal record comes from another writer, or was written again after a failure.
     """

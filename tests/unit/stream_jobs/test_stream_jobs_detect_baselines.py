@@ -1,4 +1,4 @@
-"""Baselines: the expected values of a stage, and the samples that are learned."""
+"""Tests the baselines of the detect job: the expected values of a stage, and the samples that are learned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def identify_all(rows: Iterable[LiveRow]) -> list[identify.Output]:
 
 
 def sample_of(rows: Iterable[LiveRow]) -> Baseline:
-    """Return the training sample of the run's stage, which is the last output of the identify step."""
+    """Return the training sample of the run's only stage; it is the last output of the identify step."""
     sample = identify_all(rows)[-1]
     assert isinstance(sample, Baseline)
     return sample
@@ -35,18 +35,18 @@ def job_baselines(published: Baseline | None = None) -> baselines.JobBaselines:
 
 
 def learn_runs(runs: int, held: baselines.JobBaselines) -> Baseline:
-    """Learn healthy runs of 20 s, one an hour, and return the baseline."""
+    """Learn healthy runs of 20 s, one per hour, and return the baseline."""
     found = [sample_of(Run(f"app-{n}", T + n * HOUR).whole(20_000 + 100 * n)) for n in range(runs)]
     return [baselines.learn_sample(sample, held) for sample in found][-1]
 
 
 def last_row(run: Run, wall_ms: int) -> LiveRow:
-    """Return the last row of the only stage of a run, after the identify step."""
+    """Return the last row of the run's only stage, after the identify step."""
     return [row for row in identify_all(run.whole(wall_ms)) if isinstance(row, LiveRow) and row.HasField("stage")][-1]
 
 
 def test_fewer_than_five_runs_give_no_expectation():
-    """Fewer than five runs give no expected values, because an outlier cannot be distinguished from the other runs."""
+    """With fewer than five runs there are no expected values, because an outlier could not be recognized."""
     held = job_baselines()
     learn_runs(4, held)
     row = baselines.add_expectations(last_row(Run("app-x", T + 9 * HOUR), 60_000), held)
@@ -56,7 +56,7 @@ def test_fewer_than_five_runs_give_no_expectation():
 
 
 def test_row_has_expected_values_after_five_runs():
-    """After five runs, a row has columns with expected values, which rules compare with the other columns."""
+    """After five runs, a row also has columns with expected values; rules compare them with the measured columns."""
     held = job_baselines()
     learn_runs(5, held)
     stage = baselines.add_expectations(last_row(Run("app-x", T + 9 * HOUR), 60_000), held).stage
@@ -143,9 +143,9 @@ def test_tenants_do_not_share_baselines():
 
 
 def test_new_level_is_accepted_after_three_runs():
-    """Three consistent runs are accepted as a new level of durations.
+    """Three consistent runs with other durations are accepted as the new usual duration.
 
-    The baseline stores the time of the change, so that people can see why the expectation changed.
+    The baseline stores when the duration changed, so that people can see why the expectation changed.
     """
     held = job_baselines()
     learn_runs(8, held)
@@ -180,9 +180,9 @@ def test_fit_is_reused_until_a_sample_is_learned():
 
 
 def test_baseline_with_cluster_replaces_one_without():
-    """A baseline with a cluster replaces one without, whichever is read first.
+    """A baseline with a cluster replaces one without a cluster, whichever of them is read first.
 
-    An older version published baselines without a cluster under another key.
+    An older version of Sparkfuse published baselines without a cluster, under another key.
     """
     of_stage: dict[str, Any] = {"job_key": "orders", "stage_fingerprint": "f00"}
     old = Baseline(stage_name="old", **of_stage)

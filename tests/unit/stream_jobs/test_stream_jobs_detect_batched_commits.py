@@ -1,4 +1,4 @@
-"""Changed state is written in one batch at the end of a bundle.
+"""Tests that changed state is written in one batch at the end of a bundle.
 
 The bundle ends only after the JVM has stored the batch.
 """
@@ -15,7 +15,7 @@ from sparkfuse_stream_jobs.detect.state.batched_commits import BatchedCommits
 
 
 class Answer:
-    """A future with the JVM's answer, as in Beam."""
+    """A fake of Beam's future with the JVM's answer."""
 
     def __init__(self, jvm: Jvm, error: str) -> None:
         self.jvm, self.error = jvm, error
@@ -29,7 +29,7 @@ class Answer:
 
 
 class Jvm:
-    """The stream to the JVM, which records all requests; without ``lives`` no answer ever arrives."""
+    """A fake of the stream to the JVM that records all requests; if ``alive`` is false, no answer ever arrives."""
 
     def __init__(self) -> None:
         self.requests: list[str] = []
@@ -96,9 +96,9 @@ def test_bundle_writes_only_its_own_changes():
 
 
 def test_writes_within_the_bundle_are_awaited_at_its_end():
-    """The end of a bundle also waits for writes and removals that were sent within the bundle.
+    """At its end, a bundle also waits for the answers to writes and removals that were sent within the bundle.
 
-    PyFlink writes an evicted state at once.
+    Such a write is that of a state that PyFlink evicts from its cache.
     """
     backend = Backend()
     commits = BatchedCommits.of(backend)

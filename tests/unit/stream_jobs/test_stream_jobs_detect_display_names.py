@@ -1,4 +1,4 @@
-"""Display names: queries and stages are named by their plans, and a name is reported when it is new or changes."""
+"""Tests that queries and stages are named by their plans, and that a name is reported when it is new or changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.unit.stream_jobs.detect_rows import WINDOW_MS as W
 T = 1_795_226_400_000
 CALL_SITE = "run at ThreadPoolExecutor.java:1136"
 SCOPES = ["Exchange", "WholeStageCodegen (1)"]
-# The plan after adaptive execution added the join that the final plan has.
+# The plan after adaptive execution has added the join of the final plan.
 JOIN = (
     ("AdaptiveSparkPlan", -1, ""),
     ("WholeStageCodegen (2)", 0, ""),
@@ -38,7 +38,7 @@ JOIN = (
 
 
 class Identified:
-    """A run whose rows pass through the identify step."""
+    """A run of a job; its rows pass through the identify step."""
 
     def __init__(self) -> None:
         self.run = Run("app-1", T)
@@ -68,7 +68,7 @@ def short(names: Iterable[DisplayName]) -> list[tuple[str, str]]:
 
 
 def test_stage_row_has_name_of_its_query_and_table():
-    """A stage is named by its query and tables, and not by a call site in a thread pool."""
+    """A stage is named by its query and tables, not by a call site in a thread pool."""
     identified = Identified()
     identified.start_query()
     stage = identified.last_row(identified.run.stage(T + W, 900)).stage
@@ -98,7 +98,7 @@ def test_stage_without_start_is_named_by_its_id():
 
 
 def test_stage_without_query_is_named_by_its_call_site():
-    """A stage without a query is named by its call site, as in jobs that use RDDs."""
+    """A stage without a query, as in jobs that use RDDs, is named by its call site."""
     identified = Identified()
     start = identified.run.stage_started(T, name=CALL_SITE, scope_names=["map"], call_site="count_words at words.py:14")
     stage = identified.last_row(start, identified.run.stage(T + W, 900)).stage
@@ -122,12 +122,12 @@ def test_query_row_has_name_sources_and_sink():
 
 
 def shifted() -> list[tuple[str, int, str]]:
-    """Return the plan with one scan below an additional node."""
+    """Return the nodes of the plan with one scan, shifted below an additional node."""
     return [(name, parent + 1, detail) for name, parent, detail in SCAN_AND_EXCHANGE]
 
 
 def test_query_without_plan_or_start_is_named_by_its_number():
-    """If the plan and the start of a query were lost, its name is its execution id."""
+    """If the plan and the start of a query were lost, the query is named by its execution id."""
     identified = Identified()
 
     assert identified.last_row(identified.run.query(T + W, 9)).query.query_name == "q9"
@@ -181,7 +181,7 @@ def test_end_of_query_renames_its_ended_stages():
     identified = Identified()
     identified.start_query()
     before = identified.last_row(identified.run.stage_done(T + W, 900)).stage.stage_name
-    # Read from another table: the fused operators of the stage keep their number.
+    # The join now reads another table; the fused operators of the stage keep their codegen number.
     other = [(name, parent, detail.replace("orders", "returns")) for name, parent, detail in SCAN_AND_EXCHANGE]
     identified.outputs(identified.run.query_plan(T + 2 * W, version=1, nodes=other))
     [stage] = identified.names(identified.run.query_ended(T + 2 * W))
@@ -192,7 +192,7 @@ def test_end_of_query_renames_its_ended_stages():
 
 
 def test_outdated_plan_version_is_ignored():
-    """A plan version that was already processed is ignored if it arrives again."""
+    """If a plan version that was already processed arrives again, it is ignored."""
     identified = Identified()
     identified.start_query()
     identified.outputs(identified.run.query_plan(T, version=2, nodes=JOIN))
@@ -202,7 +202,7 @@ def test_outdated_plan_version_is_ignored():
 
 
 def test_fingerprint_does_not_depend_on_the_plan_versions():
-    """The fingerprint of a stage does not change with its display name, so the stage keeps its baseline."""
+    """If the display name of a stage changes, its fingerprint does not, so the stage keeps its baseline."""
     with_plan, without = Identified(), Identified()
     with_plan.start_query()
     without.outputs(
@@ -244,7 +244,7 @@ def test_failed_job_is_described_by_user_or_query(description: str | None, expec
 
 
 def test_plans_of_long_ended_queries_are_dropped():
-    """Only the last ended queries keep their plans, so that a loop of queries does not fill the state."""
+    """Of the ended queries, only the last ones keep their plans, so that a loop of queries does not fill the state."""
     identified = Identified()
     for query_id in range(40):
         identified.outputs(
@@ -263,7 +263,7 @@ def test_plans_of_long_ended_queries_are_dropped():
 def test_plans_of_open_queries_are_bounded(monkeypatch: pytest.MonkeyPatch):
     """The plans of open queries are limited, and the oldest are dropped first.
 
-    Queries whose end was lost stay open.
+    The limit is needed because queries whose end was lost stay open.
     """
     monkeypatch.setattr(queries, "MAX_PLANS", 4)
     identified = Identified()

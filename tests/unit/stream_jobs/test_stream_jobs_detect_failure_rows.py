@@ -1,4 +1,4 @@
-"""Failed tasks are classified; failed jobs, failed queries and lost executors get rows."""
+"""Tests that failed tasks are classified, and that failed jobs, failed queries and lost executors get rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ABORTED = (
 
 
 class Identified:
-    """A run whose rows pass through the identify step, with the outputs of each row."""
+    """A run of a job; its rows pass through the identify step, and the outputs for each row are stored."""
 
     def __init__(self) -> None:
         self.run = Run("app-1", T)
@@ -37,7 +37,7 @@ class Identified:
 def test_failed_tasks_have_stage_kind_and_first_cause():
     """A row of failed tasks gets its stage, the failure class, the first cause, and advice on retries.
 
-    The windows job provides the exception class and its text.
+    The windows job provides only the exception class and its text.
     """
     identified = Identified()
     identified.rows(identified.run.stage_started(T))
@@ -62,7 +62,7 @@ def test_failed_tasks_without_a_text_are_unknown():
 
 
 def test_failed_job_has_a_row_after_its_end():
-    """After its end, a failed job gets a row with its description, failure class, and the stage that failed first."""
+    """After its end, a failed job gets a row with its description, failure class and the stage that failed first."""
     identified = Identified()
     identified.rows(identified.run.job_started(T + W, 1, [6, 7]))
     for stage_id, moment in ((7, T + 1_900), (6, T + 2_000)):
@@ -128,7 +128,7 @@ def test_failed_query_without_failed_job_has_a_row():
 def test_failed_query_waits_for_the_end_of_its_job():
     """A failed query is not reported before the end of its job.
 
-    Within a window the end of the query arrives first, but the failure of the job explains more.
+    Within a window the end of the query arrives before that of the job, but the failure of the job explains more.
     """
     for reason, statuses in (("Job 3 cancelled part of cancelled job tag x", ["cancelled", "query_failed"]),
                          (ABORTED, ["failed"]), (None, ["query_failed"])):  # fmt: skip
@@ -144,9 +144,9 @@ def test_failed_query_waits_for_the_end_of_its_job():
 
 
 def test_failed_query_of_an_open_job_is_reported_at_the_end():
-    """If the job of a failed query has no end, the query is reported before the end of the application.
+    """If the job of a failed query has no end event, the query is reported just before the end of the application.
 
-    It is not reported if it was reported before or cancelled.
+    A query that was already reported or was cancelled is not reported.
     """
     identified = Identified()
     for execution, reason in ((5, TOO_LONG), (6, "Job 6 cancelled by the user"), (7, TOO_LONG)):
@@ -164,7 +164,7 @@ def test_failed_query_of_an_open_job_is_reported_at_the_end():
 def test_failed_query_is_not_reported_if_its_job_is():
     """If the failed job of a query is reported, neither the query nor its root query is reported.
 
-    So one cause leads to one notification.
+    So one cause gives one notification.
     """
     identified = Identified()
     for execution in (5, 6):
@@ -179,7 +179,7 @@ def test_failed_query_is_not_reported_if_its_job_is():
 
 @pytest.mark.parametrize("reason", [None, "", "Job 3 cancelled by the user"])
 def test_successful_or_cancelled_query_has_no_row(reason):
-    """A successful query has no row, and neither has a cancelled query, because cancellations are intended."""
+    """A successful query has no row; a cancelled one has none either, because cancellations are intended."""
     identified = Identified()
     identified.rows(identified.run.query_started(T + W))
     identified.rows(identified.run.job_started(T + W, 3, sql_execution_id=5))
@@ -211,7 +211,7 @@ def test_successful_or_unknown_job_has_no_row():
 
 
 def test_job_without_reason_has_the_reason_of_its_stage():
-    """If the end of a job has no text or an unknown one, its row has the failure reason of its stage."""
+    """If the end of a job has no text or an unknown text, the job's row has the failure reason of its stage."""
     for text in ("", "something odd"):
         identified = Identified()
         identified.rows(identified.run.job_started(T + W, 1, [3]))
@@ -226,7 +226,10 @@ def test_job_without_reason_has_the_reason_of_its_stage():
 
 
 def test_job_without_start_is_described_by_its_text():
-    """If the start of a failed job was lost, Spark's text names the stage. Duration and description are unknown."""
+    """If the start of a failed job was lost, Spark's text names the stage.
+
+    The duration and the description of the job are unknown.
+    """
     job = (identified := Identified()).rows(identified.run.job_ended(T + W, 9, ABORTED))[1].job
 
     assert (job.job_id, job.failed_stage_id, job.failure) == (9, 7, "user_exception")
@@ -246,7 +249,7 @@ def test_job_without_start_is_described_by_its_text():
 def test_cancelled_jobs_and_failed_jobs_are_distinguished(reason, status, kind):
     """A cancelled job is not reported as failed.
 
-    A decommissioned executor is harmless for a task, but a job that ended because of it failed.
+    A task that a decommissioned executor ended is harmless, but a job that ended for this reason has failed.
     """
     job = (identified := Identified()).rows(identified.run.job_ended(T + W, 1, reason))[1].job
 
@@ -277,7 +280,7 @@ def test_lost_executor_has_a_row_with_recent_losses():
 def test_lost_executor_without_start_has_a_row():
     """A lost executor without a start event has a row.
 
-    Unknown columns are absent, and so is an impossible exit code.
+    Its unknown columns are absent, and so is an impossible exit code.
     """
     loss = (
         (identified := Identified())
@@ -345,7 +348,7 @@ def test_stored_jobs_and_executors_are_bounded(monkeypatch):
 
 
 def test_hosts_without_problems_are_reported_every_2_minutes():
-    """Hosts without problems are reported every two minutes; hosts with problems are reported at once."""
+    """The hosts of an application are reported every two minutes, but hosts with problems at once."""
     identified = Identified()
     identified.rows(identified.run.executor_added(T + W, "1", "node-1"))
     identified.rows(identified.run.executor_added(T + W, "2", "node-2"))

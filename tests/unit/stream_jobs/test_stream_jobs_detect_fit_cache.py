@@ -1,4 +1,4 @@
-"""The cache of fits: which fits are computed again, and which are evicted first."""
+"""Tests the cache of fits: which fits are computed again, and which are evicted first."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_recently_used_fit_is_not_evicted():
 
 
 def test_changed_baseline_is_fitted_again_for_every_run():
-    """If a baseline changes, its fits for all runs are computed again, and the fits of other baselines are not."""
+    """If a baseline changes, its fits for all runs are computed again, but the fits of other baselines are not."""
     requests = Requests(10)
     first = [requests.of("join", start) for start in (1, 2)]
     requests.of("sort", 1)

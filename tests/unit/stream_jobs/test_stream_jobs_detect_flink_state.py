@@ -1,4 +1,4 @@
-"""Keyed state of a step: values come from the cache if possible, otherwise from Flink, with the same result."""
+"""Tests the keyed state of a step: values come from the cache if possible, otherwise from Flink, and are equal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkfuse_stream_jobs.detect.state.state_cache import StateCache
 
 
 class State:
-    """Flink's map of one key, with the number of its reads and iterations."""
+    """A fake of Flink's map of one key that counts reads and iterations."""
 
     def __init__(self, content: dict[str, bytes]) -> None:
         self.content, self.reads = content, 0
@@ -41,7 +41,7 @@ class State:
         return list(self.content)
 
     def get_internal_state(self) -> State:
-        """PyFlink's own map of the key, which knows its unwritten changes."""
+        """Return PyFlink's own map of the key, which has changes that are not yet written."""
         return self
 
 
@@ -53,7 +53,7 @@ class Backend:
 
 
 class KeyedState(State):
-    """Flink's map of the current key, which a step gets by the map's descriptor."""
+    """A fake of Flink's map of the current key, which a step gets by the map's descriptor."""
 
     def __init__(self) -> None:
         super().__init__({})
@@ -127,7 +127,7 @@ def test_partly_cached_map_is_read_in_one_iteration():
 def test_uncached_map_is_read_from_the_state():
     """Training samples are not cached.
 
-    They are written for each stage and read once, when the application ends.
+    Samples are written for each stage and read only once, when the application ends.
     """
     values, _ = cached_map({})
     values.put("samples", "a", 1, integer_codec(), cached=False)
@@ -141,7 +141,7 @@ def test_uncached_map_is_read_from_the_state():
 
 
 def test_expired_value_is_not_returned():
-    """A value that Flink expired is not returned, although the cache still knows its name."""
+    """A value that Flink has expired is not returned, even if the cache still knows the value's name."""
     values, state = cached_map({})
     values.get("units", "a", integer_codec())
     values.put("units", "a", 1, integer_codec())
@@ -174,7 +174,7 @@ def test_value_is_read_once_and_written_at_the_end():
 
 
 def test_cleared_value_is_removed():
-    """A cleared value is removed, even if it was written for the same record."""
+    """A value that is cleared is removed from the state, even if it was written for the same record."""
     state, scope = KeyedState(), KeyScope()
     value = StateFactory(state, scope, "run", timedelta(days=1)).value_state("last", integer_codec())
     state.set_key("key")

@@ -1,4 +1,4 @@
-"""Forecasts: stages from their progress, applications from earlier runs, stages and deadline."""
+"""Tests forecasts: of stages from their progress, and of applications from earlier runs, stages and deadline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.unit.stream_jobs.detect_rows import WINDOW_MS as W
 from tests.unit.stream_jobs.detect_rows import Run
 
 T, MINUTE, HOUR = 1_795_226_400_000, 60_000, 3_600_000
-# More than two waves of eight slots ended; 31 tasks remain.
+# More than two waves on eight slots have ended; 31 tasks remain.
 THIRD_WAVE: dict[str, Any] = {
     "num_tasks": 64, "succeeded_tasks": 25, "finished_tasks": 25, "running_tasks": 8, "duration_p50_ms": 3_000.0,
     "duration_p95_ms": 5_000.0, "finished_duration_ms": 80_000,
@@ -26,7 +26,7 @@ THIRD_WAVE: dict[str, Any] = {
 
 
 class ProcessedRuns:
-    """Runs of one job whose rows pass through the identify step and the baseline step."""
+    """Runs of one job; their rows pass through the identify step and the baseline step."""
 
     def __init__(self) -> None:
         self.baselines: dict[BaselineKey, baselines.JobBaselines] = {}
@@ -68,7 +68,7 @@ def running(run: Run, elapsed_ms: int, **more: Any) -> list[LiveRow]:
 def test_stage_is_projected_from_its_third_wave_on():
     """From the third wave on, a stage is compared by its projection.
 
-    Before, its elapsed time is compared, and after its end its duration.
+    Before the third wave its elapsed time is compared, and after its end its duration.
     """
     run = Run("app-1", T)
     early = ProcessedRuns().rows(running(run, 30_000, **{**THIRD_WAVE, "succeeded_tasks": 16}))[-1].stage
@@ -92,7 +92,7 @@ def test_stage_is_projected_from_its_third_wave_on():
     ],
 )
 def test_projection_uses_the_slots_of_the_application(executors, joined_ms, task_cpus, projected_ms):
-    """The projection uses all slots of the application, so a healthy run with fewer slots so far is not slow."""
+    """The projection uses all slots of the application, so a healthy stage that had fewer slots so far is not slow."""
     run = Run("app-1", T)
     start = run.started(T)
     if task_cpus:
@@ -132,7 +132,7 @@ def test_slow_stage_is_reported_before_it_exceeds_its_p95():
 def test_healthy_run_is_normal_in_every_window(times: int):
     """A healthy run is normal in each window.
 
-    Its first wave is cold, and its work is the usual work or three times as much.
+    The first wave of the run is cold, and its work is the usual work or three times as much.
     """
     runs = ProcessedRuns()
     runs.healthy_runs(wall_ms=160_000)
@@ -184,9 +184,10 @@ def application(runs: ProcessedRuns, run: Run, elapsed_ms: int, deadline: str | 
 
 
 def test_deadline_from_a_setting_has_risk_and_time_left():
-    """A row has the risk to miss the deadline.
+    """A row has the probability that the application misses its deadline.
 
-    With ten expected minutes, an hour is safe and nine minutes are at risk; a passed deadline is certainly missed.
+    If ten minutes are expected, a deadline after an hour is safe and one after nine minutes is at risk; a passed
+    deadline is certainly missed.
     """
     runs = ProcessedRuns()
     runs.healthy_runs()
@@ -206,7 +207,7 @@ def test_deadline_from_a_setting_has_risk_and_time_left():
 
 
 def test_deadline_without_a_setting_is_the_p95_of_history():
-    """Without a setting, the deadline is the p95 of earlier runs. The row names this source."""
+    """Without a setting, the deadline is the p95 of earlier runs. The row names the source of the deadline."""
     runs = ProcessedRuns()
     runs.healthy_runs()
     columns = application(runs, Run("app-x", T + 9 * HOUR), MINUTE)
@@ -216,9 +217,9 @@ def test_deadline_without_a_setting_is_the_p95_of_history():
 
 
 def test_forecast_without_history_uses_progress_and_clock():
-    """Without history the forecast uses the progress of stages.
+    """Without earlier runs, the forecast uses the progress of stages.
 
-    Without progress there is no probability until the deadline; after it, the probability is 1.
+    Without progress, the probability is absent until the deadline, and 1 after the deadline.
     """
     alone = application(ProcessedRuns(), Run("app-1", T), MINUTE, "1h")
     staged = application(

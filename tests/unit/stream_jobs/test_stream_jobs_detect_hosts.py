@@ -1,4 +1,4 @@
-"""Host rows: one for each host with a reported problem, over all applications of its cluster."""
+"""Tests host rows: one for each host with a reported problem, over all applications of the host's cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T, W = 1_795_226_400_000, 5_000
 
 
 class Cluster:
-    """The hosts of one cluster; timers fire in the order of event time."""
+    """Runs the host step for one cluster; timers fire in the order of event time."""
 
     def __init__(self) -> None:
         self.state = hosts.in_memory_cluster_state()
@@ -37,7 +37,7 @@ def node_lost(host: str) -> HostProblem:
 def test_host_has_one_row_per_window_for_all_applications():
     """A host has one row per window, which covers all applications on the host.
 
-    It also shows applications without problems, and problems on other hosts.
+    The row also counts applications without problems, and applications with problems on other hosts.
     """
     cluster = Cluster()
     for app in ("a", "b", "c"):
@@ -54,7 +54,7 @@ def test_host_has_one_row_per_window_for_all_applications():
 
 
 def test_observations_count_for_ten_minutes():
-    """A row counts the problems of the last ten minutes: one of nine minutes ago, but not one of eleven."""
+    """A row counts the problems of the last ten minutes: a problem of nine minutes ago, but not one of eleven."""
     cluster = Cluster()
     cluster.report("a", T, node_lost("h1"))
     cluster.report("b", T, ran=("h1",))
@@ -83,7 +83,7 @@ def test_state_is_emptied_by_a_timer():
 
 
 def test_state_of_a_cluster_is_bounded(monkeypatch):
-    """The state of a cluster is bounded: applications beyond the limit are ignored until others expire."""
+    """The state of a cluster is limited: applications beyond the limit are ignored until others expire."""
     monkeypatch.setattr(hosts, "MAX_APPLICATIONS", 10)
     monkeypatch.setattr(hosts, "MAX_ROWS", 3)
     cluster = Cluster()
@@ -110,7 +110,7 @@ def test_host_report_is_encoded_and_decoded():
 def test_merged_reports_have_the_same_effect():
     """Merged reports of one application and window have the same effect as the single reports.
 
-    Merging saves key switches in the next operator.
+    Merging reduces the changes of the current key in the next operator.
     """
     slow = HostProblem("h2", "slow_task", slow=True)
     reports = [

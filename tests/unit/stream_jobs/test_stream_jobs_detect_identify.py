@@ -1,4 +1,4 @@
-"""The identify step: job, run and stage of each row, and the samples of a successful run."""
+"""Tests the identify step: job, run and stage of each row, and the samples of a successful run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def process(rows: Iterable[LiveRow], held: RunState | None = None) -> list[Outpu
 
 
 def in_order(rows: Iterable[LiveRow]) -> list[LiveRow]:
-    """Return the rows with ascending numbers, whatever order they were created in."""
+    """Renumber the rows in ascending order, whatever order they were created in."""
     numbered = list(rows)
     for number, row in enumerate(numbered, 1):
         row.row_seq = number
@@ -58,7 +58,7 @@ def test_row_has_owner_and_team_of_the_application():
 
 
 def test_fingerprint_depends_on_the_parents():
-    """Two stages with the same operators that read from different stages are different."""
+    """Two stages with equal operators that read from different stages have different fingerprints."""
 
     def child(parent_scopes: list[str]) -> str:
         run = Run("app-1", T)
@@ -70,9 +70,9 @@ def test_fingerprint_depends_on_the_parents():
 
 
 def test_retried_parent_does_not_change_the_fingerprint():
-    """A retried parent stage does not change the fingerprint of its reader.
+    """A retried parent stage does not change the fingerprint of the stage that reads from it.
 
-    All starts of a window come before its rows, so the retry may start before the reader's row.
+    All starts of a window come before its other rows, so the retry may start before the row of the reading stage.
     """
 
     def reader(*parent_began_ms: int) -> str:
@@ -99,7 +99,7 @@ def test_long_and_circular_parents_are_handled():
 def test_stage_without_start_is_not_learned():
     """A stage whose start was lost is not learned.
 
-    Its fingerprint is only of its name and must not be mixed with complete fingerprints.
+    Its fingerprint is computed only from its name and must not be mixed with complete fingerprints.
     """
     run = Run("app-1", T)
     found = process([run.started(T), run.stage_done(T, 900), run.stage_ended(T), run.ended(T)])
@@ -111,7 +111,7 @@ def test_stage_without_start_is_not_learned():
 def test_application_without_start_is_a_job_of_its_own():
     """If the start of an application was lost, its job is unknown.
 
-    The application is neither learned nor compared with another job.
+    The application is then neither learned nor compared with another job.
     """
     run = Run("app-1", T)
     found = process([run.stage_started(T), run.stage_done(T, 900), run.ended(T)])
@@ -191,7 +191,10 @@ def test_stage_that_succeeds_in_a_retry_counts_as_succeeded():
 
 
 def test_state_of_an_application_is_bounded_and_cleared(monkeypatch):
-    """Stages beyond the limit are identified by name only. The end of the application clears its state."""
+    """Stages beyond the limit are identified by name only.
+
+    The end of the application clears the application's state.
+    """
     monkeypatch.setattr(stage_identity, "MAX_STAGES", 10)
     run, held = Run("app-1", T), in_memory_run_state()
     process([run.started(T), *(run.stage_started(T, n) for n in range(30))], held)

@@ -1,4 +1,4 @@
-"""The lifecycle of findings: pending, firing, keep-firing and resolved, as in Prometheus."""
+"""Tests the lifecycle of findings: pending, firing, keep-firing and resolved, as in Prometheus."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write(rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding
 
 
 class TrackedRun:
-    """A lifecycle of findings with its state; timers fire in the order of event time."""
+    """Runs a lifecycle of findings with its state; timers fire in the order of event time."""
 
     def __init__(self, times: Times, run: Run | None = None, post_end_rules: Iterable[str] = ()) -> None:
         self.run = run or Run("app-1", T)
@@ -72,7 +72,7 @@ class TrackedRun:
 
 
 def test_rule_without_for_fires_at_once():
-    """`for: 0s` fires at the first row."""
+    """With `for: 0s`, a rule fires at the first row that matches."""
     tracked = TrackedRun(Times())
     tracked.task(1, HOLDS)
 
@@ -80,7 +80,10 @@ def test_rule_without_for_fires_at_once():
 
 
 def test_rule_is_pending_until_for_has_passed():
-    """With `for: 10s`, a rule fires at the third matching window of five seconds. A gap restarts the time."""
+    """With `for: 10s`, a rule fires at the third matching window of five seconds.
+
+    A window that does not match restarts `for`.
+    """
     tracked = TrackedRun(Times(for_ms=10_000))
     for window, severities in [(1, HOLDS), (2, HOLDS), (3, QUIET), (4, HOLDS), (5, HOLDS), (6, HOLDS)]:
         tracked.task(window, severities)
@@ -100,7 +103,7 @@ def test_rule_resolves_at_the_first_false_row():
 def test_keep_firing_for_bridges_gaps():
     """With ``keep_firing_for``, an alternating condition is one finding.
 
-    The time starts at the last row that matched.
+    The time of ``keep_firing_for`` starts at the last row that matched.
     """
     tracked = TrackedRun(Times(keep_firing_ms=10_000))
     for window, severities in [(1, HOLDS), (2, QUIET), (3, HOLDS), (4, QUIET), (5, QUIET)]:
@@ -112,7 +115,7 @@ def test_keep_firing_for_bridges_gaps():
 def test_newest_evidence_is_emitted_twice_a_minute():
     """A firing finding is emitted with its newest evidence twice a minute.
 
-    A finding is published every minute, so more would be of no use.
+    A finding is published every minute, so emitting it more often would be useless.
     """
     tracked = TrackedRun(Times())
     emitted = []
@@ -129,7 +132,7 @@ def test_newest_evidence_is_emitted_twice_a_minute():
 def test_value_that_cannot_be_formatted_still_resolves():
     """A finding with a value that cannot be formatted still resolves.
 
-    A timer resolves it, and an error there would fail the job repeatedly.
+    A timer resolves the finding, and an error in the timer would fail the job repeatedly.
     """
     absurd = T + 2 * W
 
@@ -164,7 +167,10 @@ def test_subject_without_rows_is_gone_after_three_windows(keep_ms: int, window: 
 
 
 def test_run_has_one_timer_for_all_subjects():
-    """A run has one timer: the earliest one requests the next. Each subject still resolves in its own window."""
+    """A run has only one timer at a time: when the timer fires, it requests the next one.
+
+    Each subject (such as one task) still resolves in its own window.
+    """
     tracked = TrackedRun(Times())
     for window in range(1, 13):
         for task_id in range(5):
@@ -189,7 +195,7 @@ def test_pending_rule_of_a_gone_subject_is_dropped():
 
 
 def test_end_of_a_stage_resolves_only_its_own_subjects():
-    """The end of stage 3 resolves findings of stage 3, but not those of stage 31."""
+    """The end of stage 3 resolves the findings about stage 3, but not those about stage 31."""
     tracked = TrackedRun(Times())
     run = tracked.run
     for row in (run.stage(T + W, 900, 3), run.stage(T + W, 900, 31), run.task(T + W, 900, 1, 3)):
@@ -204,7 +210,7 @@ def test_end_of_a_stage_resolves_only_its_own_subjects():
 
 
 def test_rows_after_the_end_of_a_stage_do_not_fire_again():
-    """Rows that arrive after the end of their stage, such as task ends, fire no rule again."""
+    """Rows that arrive after the end of their stage, such as task rows, do not make a rule fire again."""
     tracked = TrackedRun(Times())
     for window in (1, 2, 3):
         tracked.row(tracked.run.stage_done(T + window * W, 900), HOLDS)
@@ -225,7 +231,7 @@ def test_keep_firing_for_outlives_the_end_of_a_stage():
 
 
 def test_end_of_the_application_resolves_everything():
-    """The end of an application resolves all its findings, and later rows do not fire again."""
+    """The end of an application resolves all its findings, and later rows do not make them fire again."""
     tracked = TrackedRun(Times(keep_firing_ms=60_000))
     tracked.task(1, HOLDS, 77)
     tracked.task(1, HOLDS, 78)
@@ -237,7 +243,7 @@ def test_end_of_the_application_resolves_everything():
 
 
 def test_incomplete_evidence_is_never_critical():
-    """The lost facts may be those that would change the result."""
+    """If facts were lost, a finding is never critical, because the lost facts might change the result."""
     tracked = TrackedRun(Times(), Run("app-1", T, completeness=0.98))
     found = list(tracked.lifecycle.step(tracked.run.task(T + W, 60_000), {"stuck": "critical"}, tracked.state))
 
@@ -247,7 +253,7 @@ def test_incomplete_evidence_is_never_critical():
 def test_severity_rises_but_does_not_fall():
     """The severity of a firing finding can rise but not fall.
 
-    So a value that oscillates around the threshold notifies once.
+    So a value that oscillates around the threshold causes only one notification.
     """
     tracked = TrackedRun(Times())
     emitted = []
@@ -270,9 +276,9 @@ def test_removed_rule_resolves():
 
 
 def test_subjects_of_a_run_are_bounded(monkeypatch):
-    """The subjects of a run are bounded, for example if ten thousand tasks are stuck.
+    """The number of subjects of a run is limited, for example if ten thousand tasks are stuck.
 
-    Freed entries are used again.
+    The place of a subject that resolved is used again.
     """
     monkeypatch.setattr(lifecycle, "MAX_SUBJECTS", 10)
     tracked = TrackedRun(Times())
@@ -286,7 +292,10 @@ def test_subjects_of_a_run_are_bounded(monkeypatch):
 
 
 def test_evidence_of_absence_may_be_critical():
-    """A rule on missing rows may be critical although facts were lost. A rule on numbers may not."""
+    """A rule about missing rows may be critical even if facts were lost.
+
+    A rule about numbers may not be critical then.
+    """
     tracked = TrackedRun(Times(absence=True), Run("app-1", T, completeness=0.5))
     found = list(tracked.lifecycle.step(tracked.run.task(T + W, 60_000), {"stuck": "critical"}, tracked.state))
 
@@ -299,9 +308,9 @@ def job_failed(run: Run, window: int, job_id: int = 1) -> LiveRow:
 
 
 def test_event_fires_at_once_and_resolves_by_time():
-    """An event, such as a failed job, has one row.
+    """An event, such as a failed job, has only one row.
 
-    Its rule fires at once, whatever `for` is, and resolves after keep_firing_for.
+    The rule about an event fires at once, whatever `for` is, and resolves after keep_firing_for.
     """
     tracked = TrackedRun(Times(for_ms=60_000, keep_firing_ms=30_000))
     tracked.row(job_failed(tracked.run, 1), HOLDS)
@@ -315,7 +324,7 @@ def test_event_fires_at_once_and_resolves_by_time():
 
 
 def test_event_outlives_the_end_of_the_application():
-    """A failed job keeps firing after its application ended in the same window or one window earlier."""
+    """A finding about a failed job keeps firing if the application ended in the same window or one window earlier."""
     tracked = TrackedRun(Times(keep_firing_ms=30_000))
     tracked.task(1, HOLDS)
     tracked.row(job_failed(tracked.run, 1), HOLDS)
@@ -330,9 +339,9 @@ def test_event_outlives_the_end_of_the_application():
 
 
 def test_failed_jobs_of_a_run_are_one_subject():
-    """The failed jobs of a run are one subject, because their findings have one id.
+    """All failed jobs of a run are tracked as one subject, because their findings share an id.
 
-    Otherwise the end of the first would resolve the second.
+    Otherwise the resolution of the first job's finding would resolve that of the second job.
     """
     tracked = TrackedRun(Times(keep_firing_ms=30_000))
     tracked.row(job_failed(tracked.run, 1, 1), HOLDS)
@@ -348,7 +357,7 @@ def loss(run: Run, window: int, executor_id: str) -> LiveRow:
 
 
 def test_each_lost_executor_is_its_own_subject():
-    """Each lost executor is a subject of its own, so its finding resolves at its own time."""
+    """Each lost executor is tracked as a separate subject, so its finding resolves at its own time."""
     tracked = TrackedRun(Times(keep_firing_ms=30_000))
     tracked.row(loss(tracked.run, 1, "1"), HOLDS)
     tracked.row(loss(tracked.run, 3, "2"), HOLDS)
@@ -361,7 +370,7 @@ def test_each_lost_executor_is_its_own_subject():
 def test_causes_of_one_stage_do_not_end_each_other():
     """Two failure classes of one stage do not resolve each other.
 
-    Rows of one exception stop matching while rows of failed fetches still match.
+    For example, rows of one exception stop matching while rows of failed fetches still match.
     """
     tracked = TrackedRun(Times(keep_firing_ms=5_000))
     for window in range(1, 7):
@@ -377,7 +386,7 @@ def test_causes_of_one_stage_do_not_end_each_other():
 def test_end_of_a_stage_resolves_its_failures():
     """The end of a stage resolves findings on its failed tasks.
 
-    The stage either succeeded in spite of them or failed itself.
+    The stage either succeeded in spite of the failed tasks or failed itself.
     """
     tracked = TrackedRun(Times())
     tracked.row(tracked.run.failure(T + W), HOLDS)
@@ -393,9 +402,9 @@ def zombie(run: Run, window: int, outlived_ms: int = 60_000) -> LiveRow:
 
 
 def test_zombie_task_is_not_ended_by_its_stage():
-    """A task that runs on after the end of its stage is not resolved by this end.
+    """If a task runs on after the end of its stage, this end does not resolve the finding about the task.
 
-    Only rules on the time after the end evaluate the later rows.
+    Only rules about the time after the end evaluate the later rows.
     """
     tracked = TrackedRun(Times(), post_end_rules=["skew"])
     tracked.task(1, HOLDS)
@@ -412,7 +421,7 @@ def test_zombie_task_is_not_ended_by_its_stage():
 
 
 def test_only_post_end_rules_count_after_the_end():
-    """After the end of an application, rows are evaluated only by rules on processes that outlive it."""
+    """After the end of an application, only rules about processes that outlive the application evaluate rows."""
     tracked = TrackedRun(Times(), post_end_rules=["skew"])
     both = {"stuck": "warning", "skew": "critical"}
     tracked.row(tracked.run.application(T + W), HOLDS)
@@ -430,7 +439,7 @@ def test_only_post_end_rules_count_after_the_end():
 def test_finding_of_the_last_application_row_survives_its_end():
     """A finding of the last application row survives the end of the application in the same window.
 
-    An example is an application that ends with open jobs.
+    An example is the finding that an application ended with open jobs.
     """
     tracked = TrackedRun(Times(keep_firing_ms=30_000), post_end_rules=["skew"])
     tracked.row(tracked.run.application_done(T + W, 900), {"skew": "warning"})
@@ -442,7 +451,10 @@ def test_finding_of_the_last_application_row_survives_its_end():
 
 
 def test_pending_post_end_rule_continues_after_the_end():
-    """A pending rule on lost facts continues after the end of a short application. Later rows complete its `for`."""
+    """A pending rule about lost facts continues after the end of a short application.
+
+    Later rows complete the rule's `for`.
+    """
     tracked = TrackedRun(Times(for_ms=3 * W), post_end_rules=["skew"])
     for window in (1, 2):
         tracked.row(tracked.run.application(T + window * W), {"skew": "warning", "stuck": "warning"})
@@ -456,7 +468,7 @@ def test_pending_post_end_rule_continues_after_the_end():
 
 
 def test_hosts_of_two_clusters_are_two_subjects():
-    """Hosts of the same name in two clusters are two subjects, also if one key holds both."""
+    """Hosts of the same name in two clusters are tracked as two subjects, even in the state of one key."""
     tracked = TrackedRun(Times())
     for cluster, severities in (("a", HOLDS), ("b", QUIET)):
         row = LiveRow(view="host_live", cluster=cluster, window_end_ms=T + W, host={"host": "h1"})

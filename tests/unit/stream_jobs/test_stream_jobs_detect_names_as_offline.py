@@ -1,4 +1,4 @@
-"""Live display names of two recorded jobs are the names that offline analysis computes from their event logs."""
+"""Tests that the live display names of two recorded jobs equal those that offline analysis computes from their logs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def stage_rows(run: Run, stages: Rows) -> Iterator[LiveRow]:
 
 @pytest.mark.parametrize("path", LOGS, ids=[path.stem for path in LOGS])
 def test_live_names_are_the_names_of_the_event_log(path: Path):
-    """After the end of its query each stage has the name that `sparkfuse analyze` prints for it."""
+    """After the end of its query, each stage has the name that `sparkfuse analyze` prints for the stage."""
     log, state = NamedLog(path), in_memory_run_state()
     outputs = [output for row in live_rows(Run("app-1", T), log) for output in step(row, state)]
     records = [output for output in outputs if isinstance(output, DisplayName)]

@@ -1,4 +1,4 @@
-"""Several contents in one record that passes from one Flink operator to the next."""
+"""Tests records that carry several contents from one Flink operator to the next."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from sparkfuse_stream_jobs.detect.operators.records import join_records, split_r
 
 
 def test_each_content_follows_its_length():
-    """A record contains each content after its length. The JVM uses the same format (FrameBufferTest)."""
+    """In a record, the length of each content is followed by the content.
+
+    The JVM uses the same format (FrameBufferTest).
+    """
     assert join_records([b"abc", b"", b"\x00"]) == b"\x00\x00\x00\x03abc\x00\x00\x00\x00\x00\x00\x00\x01\x00"
 
 

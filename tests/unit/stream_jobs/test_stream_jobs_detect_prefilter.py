@@ -1,4 +1,4 @@
-"""The prefilters of detection: the rows that they drop change no finding."""
+"""Tests the prefilters of detection: dropping rows changes no finding."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STUCK = load_catalog()["task_stuck"]
 
 
 def test_variants_of_a_rule_for_some_jobs_are_evaluated():
-    """The prefilter also evaluates thresholds that are lower for some jobs, because it does not know the row's job."""
+    """The prefilter also evaluates thresholds that are lower for some jobs, because it does not know a row's job."""
     lower = SILENT.with_params({"min_silent_ms": 7_000})
     predicate = prefilter.may_match_sql(catalog_of(replace(SILENT, variants=(("etl_*", lower),))), "executor_live")
 
@@ -34,7 +34,7 @@ def test_variants_of_a_rule_for_some_jobs_are_evaluated():
 
 
 def test_disabled_rule_is_evaluated_only_for_its_variants():
-    """A disabled rule is evaluated only if it is enabled for some jobs."""
+    """The prefilter evaluates a disabled rule only if the rule is enabled for some jobs."""
     off = replace(SILENT, enabled=False)
 
     assert prefilter.may_match_sql(catalog_of(off), "executor_live") == "FALSE"
@@ -76,7 +76,7 @@ def test_only_rows_of_tasks_and_executors_are_filtered():
 def test_linger_covers_keep_firing_for_and_three_windows():
     """The linger time is at least keep_firing_for plus three windows.
 
-    Then a timer of the lifecycle has removed a subject without rows.
+    By then, a timer of the lifecycle has removed a subject without rows.
     """
     long = replace(SILENT, id="long", keep_firing_ms=600_000)
 
@@ -128,7 +128,7 @@ def test_findings_are_the_same_with_the_prefilter(story, rule):
 def test_shorter_linger_would_delay_the_resolution(rule):
     """Without a linger time, a finding resolves late.
 
-    This proves that the comparison in this file can fail.
+    This shows that the comparison of findings with and without the filter can fail.
     """
     all_rows, filtered = TrackedRun(rule), TrackedRun(rule)
     for window, found in enumerate([HOLDS, *[QUIET] * 8], 1):

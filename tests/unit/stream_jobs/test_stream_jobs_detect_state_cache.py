@@ -1,4 +1,4 @@
-"""The cache of decoded state values."""
+"""Tests the cache of decoded state values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sparkfuse_stream_jobs.detect.state.state_cache import NAMES_PER_KEY, NOT_CA
 
 
 class State:
-    """The state below the cache, which counts how often it is read."""
+    """The state behind the cache; it counts its reads."""
 
     def __init__(self, **values):
         self.values, self.reads = values, 0
@@ -32,7 +32,7 @@ def test_value_is_fetched_once_even_if_absent():
 
 
 def test_keys_and_states_are_separate():
-    """Values with equal names but another application or another state are cached separately."""
+    """Values with equal names are cached separately if they belong to different applications or states."""
     cache, state = StateCache(), State()
     cache.set_key("one")
     cache.put("stages", "3", "a stage")
@@ -59,7 +59,7 @@ def test_cleared_state_is_fetched_again():
 
 
 def test_dropped_value_is_fetched_again():
-    """After a drop, a value is fetched again: the cache knows neither the value nor its absence."""
+    """After a value was dropped from the cache, it is fetched from the state again."""
     cache, state = StateCache(), State(x="fetched")
     cache.set_key("key")
     cache.put("state", "x", "a value")
@@ -95,7 +95,7 @@ def test_least_recently_used_key_loses_its_older_half():
 def test_alternating_keys_keep_their_newest_values():
     """If applications alternate, each keeps its newest values in the cache.
 
-    Evicting all values of the least recently used one would leave none.
+    If all values of the least recently used application were evicted, it would have none.
     """
     cache, state = StateCache(limit=40), State()
     for stage in range(50):
@@ -109,9 +109,9 @@ def test_alternating_keys_keep_their_newest_values():
 
 
 def test_keys_with_few_values_are_evicted_last():
-    """Keys with few values are evicted last.
+    """Values of a state that has few values per key are evicted last.
 
-    So values of ended stages are evicted before those of running jobs, which are read only at their end.
+    So values of ended stages are evicted before values of running jobs, which are read only at the end of the job.
     """
     cache, state = StateCache(limit=500), State()
     for key in range(4):
@@ -130,7 +130,7 @@ def test_keys_with_few_values_are_evicted_last():
 
 
 def test_recently_used_value_is_kept_before_newer_ones():
-    """A value that was used recently is kept before newer ones, as for a stage that runs for an hour."""
+    """A recently used value is kept rather than newer values, as for a stage that runs for an hour."""
     cache, state = StateCache(limit=200), State()
     cache.set_key("one")
     cache.put("stages", "long", "runs")
@@ -142,7 +142,7 @@ def test_recently_used_value_is_kept_before_newer_ones():
 
 
 def test_single_key_is_bounded():
-    """The cached values of a single key are bounded, so that a loop of stages does not fill the memory."""
+    """The number of cached values of a single key is limited, so that a loop of stages does not fill the memory."""
     cache, state = StateCache(limit=3), State(**{"0": "fetched"})
     cache.set_key("loop")
     for number in range(10):
@@ -154,9 +154,9 @@ def test_single_key_is_bounded():
 
 
 def test_names_of_a_new_key_are_all_known():
-    """All names of a new key are known without asking the state, if the key was written before it was read.
+    """All names of a new key are known without a call to the state, if the key was written before it was read.
 
-    For a new key that is read first, the state is asked once.
+    If a new key is read first, there is one call to the state.
     """
     names, asked = KnownNames(), []
 
@@ -193,7 +193,7 @@ def test_known_names_are_sorted():
 
 
 def test_names_are_bounded_by_key():
-    """The number of keys with known names is bounded. For an evicted key the state is asked again."""
+    """The number of keys with known names is limited. For an evicted key, there is another call to the state."""
     names = KnownNames(limit=2 * NAMES_PER_KEY + 3)
     names.lacks("one", "x", lambda: True)
     for number in range(3):

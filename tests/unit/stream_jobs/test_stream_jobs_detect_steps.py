@@ -1,4 +1,4 @@
-"""Small parts of the detect job: codecs, columns, SQL of the rules, findings, start of a worker."""
+"""Tests small parts of the detect job: codecs, columns, SQL of the rules, findings, and the start of a worker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ WRITER = FindingBuilder.of(load_catalog(), "https://docs.sparkfuse.example", OWN
 
 
 def test_columns_are_the_fields_that_are_set():
-    """The columns of a row are its set fields: an absent field is not 0. Lazy columns equal those of the whole row."""
+    """The columns of a row are its set fields: an absent field is not 0.
+
+    Columns that are read lazily equal those of the whole row.
+    """
     stage = Run("app-1", T).stage(T, 60_000, failed_tasks=0).stage
     columns = row_columns.Columns(stage)
 
@@ -36,7 +39,7 @@ def test_columns_are_the_fields_that_are_set():
 
 
 def test_counts_of_the_jvm_are_parsed():
-    """The counters of the JVM are parsed: three numbers and the rows of each view, whatever the view's name."""
+    """The counters of the JVM are parsed: three numbers and the number of rows of each view, for any name of a view."""
     counts = metrics.parse_counts("12 2 1795226400000 stage_live=7 =1 a-b=2")
 
     assert (counts.records, counts.rejected, counts.window_end_ms) == (12, 2, 1_795_226_400_000)
@@ -73,7 +76,7 @@ def test_state_is_decoded_by_older_and_newer_versions():
 
 
 def test_state_of_the_first_version_is_decoded():
-    """State of the first version is decoded, and fields that were added later get their defaults."""
+    """State that the first version stored is decoded, and fields that were added later get their defaults."""
     pickled = pickle.dumps
     before = {"job_key": "orders", "run_key": "r", "start_seen": True, "stages": 3, "plans": 1, "ended": False}
     application = codec.record_codec(run_state.ApplicationState).decode(pickled(before))
@@ -85,7 +88,7 @@ def test_state_of_the_first_version_is_decoded():
 
 
 def test_post_end_rules_are_found_by_their_columns():
-    """Rules on the time after an end are recognised by their columns, without a list to maintain."""
+    """Rules about the time after an end are recognised by their columns, so no list of such rules is needed."""
     assert rule_sql.post_end_rules(load_catalog()) == {
         "application_incomplete",
         "application_zombie",
@@ -97,7 +100,7 @@ def test_post_end_rules_are_found_by_their_columns():
 def test_finding_of_failed_tasks_has_no_executor():
     """The location of a finding on failed tasks has no executor.
 
-    The last executor changes between windows and would prevent resolution.
+    The executor of the last failure changes between windows, so the finding would never resolve.
     """
     row = Run("app-1", T).failure(T)
     row.job_key, row.run_key, row.failure.stage_fingerprint = "orders", "r", "f00"
@@ -110,7 +113,10 @@ def test_finding_of_failed_tasks_has_no_executor():
 
 
 def test_finding_of_a_host_is_about_the_host():
-    """A finding of a host has the host as job, run and scope. Equal hosts of two clusters have two findings."""
+    """A finding of a host has the host as job, run and scope.
+
+    Two hosts with the same name in two clusters have two findings.
+    """
     host = {"host": "node-7", "applications": 4, "failing_applications": 3, "application_ids": "a, b, c"}
     row = LiveRow(view="host_live", cluster="prod", tenant="", job_key="host node-7", run_key="node-7", host=host)
     finding = WRITER("node_bad", row, "warning", T)
@@ -122,7 +128,7 @@ def test_finding_of_a_host_is_about_the_host():
 def test_evidence_is_every_column_that_the_rule_mentions():
     """The evidence has the exact value of each column that the rule mentions.
 
-    It includes the stack, because runbooks refer to the stack.
+    The evidence includes the stack, because runbooks refer to the stack.
     """
     row = Run("app-1", T).task(T, 60_000)
     row.job_key, row.run_key, row.task.stage_fingerprint = "orders", "app-1/0@1", "f00"
@@ -189,7 +195,7 @@ def test_finding_has_owner_and_team(job_key, settings, expected):
 def test_finding_id_depends_on_job_rule_and_scope():
     """The id of a finding depends only on job, rule and scope.
 
-    The same problem in the next run is therefore the same alert.
+    The same problem in the next run therefore leads to the same alert.
     """
     one = ("prod", "shop", "orders", "task_stuck", "stage:f00")
     others = [(*one[:place], "other", *one[place + 1 :]) for place in range(len(one))]
@@ -200,7 +206,7 @@ def test_finding_id_depends_on_job_rule_and_scope():
 
 
 def test_evidence_is_capped():
-    """Texts of the evidence are capped, so that a name of a megabyte does not reach a notification."""
+    """Texts in the evidence are truncated, so that a name of a megabyte does not reach a notification."""
     assert [evidence_text(True), evidence_text(1.0), evidence_text(0.123456789), evidence_text(7)] == [
         "true",
         "1",
@@ -211,7 +217,7 @@ def test_evidence_is_capped():
 
 
 def test_start_request_is_the_message_of_beam():
-    """The hand-written start request equals the message that Beam's schema encodes."""
+    """The hand-written encoding of the start request can be decoded with Beam's schema."""
     fn_api = pytest.importorskip("apache_beam.portability.api.org.apache.beam.model.fn_execution.v1.beam_fn_api_pb2")
     params = {"A": "b" * 300, "empty": "", "unicode": "ü"}
     read = fn_api.StartWorkerRequest.FromString(worker_start.request("1-2", "localhost:4711", params))
@@ -220,7 +226,7 @@ def test_start_request_is_the_message_of_beam():
 
 
 def test_worker_starter_runs_python_for_other_arguments(tmp_path: Path):
-    """For other arguments the worker starter runs Python, because Flink asks it for version and PyFlink folder."""
+    """For other arguments the worker starter runs Python, because Flink runs it to get version and PyFlink folder."""
     starter = worker_start.write_starter(tmp_path / "a folder" / "python")
     result = subprocess.run([starter, "-c", "print(6 * 7)"], capture_output=True, text=True, check=True, timeout=150)
 
@@ -228,7 +234,7 @@ def test_worker_starter_runs_python_for_other_arguments(tmp_path: Path):
 
 
 def test_merged_finding_fits_into_a_record():
-    """A merged finding of fifty runs with capped evidence stays below a megabyte, the limit of a Kafka record."""
+    """A merged finding of fifty runs with truncated evidence stays below a megabyte, the limit of a Kafka record."""
     row = Run("app-1", T).task(T, 60_000)
     row.task.stack = "x" * 100_000
     finding: Finding = WRITER("task_stuck", LiveRow.FromString(row.SerializeToString()), "info", T)
@@ -239,7 +245,7 @@ def test_merged_finding_fits_into_a_record():
 def test_invalid_value_is_counted_and_skipped():
     """A row with a number that no step can use is counted and skipped.
 
-    An error of the broker or the disk ends the job.
+    By contrast, an error of the broker or the disk ends the job.
     """
     from sparkfuse_stream_jobs.detect.operators.invalid_values import usable
 

@@ -1,4 +1,4 @@
-"""The tables of the Flink jobs connect to Kafka with the security settings of the owner's file."""
+"""Tests that the tables of the Flink jobs connect to Kafka with the security settings of the user's file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ TEMPLATE = (
 
 
 def test_table_gets_the_security_of_the_file(tmp_path: Path) -> None:
-    """A table gets the security of the file.
+    """A table gets the security settings of the file.
 
-    The login module has the connector's package name; quotes and braces of a password stay unchanged.
+    The name of the login module gets the package prefix of the connector; quotes and braces of a password are
+    unchanged.
     """
     file = tmp_path / "kafka.properties"
     file.write_text(

@@ -1,4 +1,4 @@
-"""The limit of malloc arenas, tested in a separate process because it cannot be undone."""
+"""Tests the limit of malloc arenas in a separate process, because the limit cannot be undone."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def heaps(how: str, **variables: str) -> tuple[int, str]:
 
 
 def test_threads_and_child_processes_share_two_arenas():
-    """With the limit, sixteen threads and child processes use two arenas. Without the limit they use more."""
+    """With the limit, sixteen threads and child processes use two arenas. Without the limit they use more arenas."""
     assert heaps("default")[0] > MAX_ARENAS
     assert heaps("limited") == (MAX_ARENAS, str(MAX_ARENAS))
 
 
 @pytest.mark.parametrize("number", ["1", "5"])
 def test_environment_overrides_the_number_of_arenas(number: str):
-    """A number of arenas that is set in the environment stays unchanged."""
+    """If the environment sets a number of arenas, this number stays unchanged."""
     assert heaps("limited", **{SETTING: number}) == (int(number), number)

@@ -1,4 +1,4 @@
-"""The SQL of the windows job agrees with the contract."""
+"""Tests that the SQL of the windows job agrees with the contract."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def sql(repository: Path) -> Path:
 
 
 def test_every_file_is_used(sql: Path) -> None:
-    """Each SQL file is used by the job."""
+    """The windows job uses each of its SQL files."""
     assert {path.stem for path in sql.glob("*.sql")} == {*windows.TABLES, *windows.VIEWS, *windows.INSERTS}
 
 

@@ -18,13 +18,13 @@ from sparkfuse_stream_jobs.ticks import PHASE_MS, BrokerClock, clock_app_ids, mu
     ],
 )
 def test_keys_are_hashed_as_kafka_does(key: str, signed: int) -> None:
-    """The hash of a key equals Kafka's test vectors with the sign bit removed."""
+    """For Kafka's test vectors, the hash of a key equals Kafka's hash without the sign bit."""
     assert murmur2(key.encode()) == signed & 0x7FFFFFFF
 
 
 @pytest.mark.parametrize("partitions", [(1, 1), (2, 2), (2, 3), (12, 7), (64, 2)])
 def test_clocks_reach_every_partition_of_each_topic(partitions: tuple[int, ...]) -> None:
-    """Each partition of each topic gets a tick. There are at most as many clocks as partitions."""
+    """Each partition of each topic gets a tick. The number of clocks is at most the number of partitions."""
     app_ids = clock_app_ids(*partitions)
 
     for count in partitions:
@@ -34,7 +34,7 @@ def test_clocks_reach_every_partition_of_each_topic(partitions: tuple[int, ...])
 
 @pytest.mark.parametrize("ahead_ms", [0.0, 137.0, -2600.0, 3_600_000.0])
 def test_tick_arrives_just_after_a_full_second_of_the_broker(ahead_ms: float) -> None:
-    """Neither a difference between the clocks nor one delayed record changes the time of the tick."""
+    """Neither a clock that differs from the broker's nor one delayed record changes the time of the tick."""
     clock = BrokerClock()
     clock.add_sample(1_000_000.0, 1_000_000.0 + ahead_ms + 900)
     clock.add_sample(1_001_000.0, 1_001_000.0 + ahead_ms)

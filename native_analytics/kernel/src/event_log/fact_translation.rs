@@ -10,6 +10,7 @@ pub mod contract {
     //! The messages of `contracts/messages/fact.proto`, generated at build.
     include!(concat!(env!("OUT_DIR"), "/sparkfuse.contracts.rs"));
 }
+pub mod event_names;
 mod exit_codes;
 mod jobs;
 mod line;

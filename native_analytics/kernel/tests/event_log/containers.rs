@@ -1,4 +1,4 @@
-//! Compressed logs: complete, concatenated, truncated, invalid and hostile.
+//! Tests of compressed logs: complete, concatenated, truncated, invalid and hostile ones.
 
 use sparkfuse_kernel::event_log::options::{Limits, Options};
 

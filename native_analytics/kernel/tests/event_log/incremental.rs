@@ -1,4 +1,4 @@
-//! Logs in pieces, and logs with damaged bytes.
+//! Tests of logs that are read in pieces, and of logs with damaged bytes.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ proptest! {
         prop_assert_eq!(later.resume_at(), LOG.len() as u64);
     }
 
-    /// Any damage is survived without a panic, and every line is counted.
+    /// With any damaged bytes the decoder does not panic, and it counts every line.
     #[test]
     fn every_damaged_line_is_counted(
         changes in prop::collection::vec((0usize..LOG.len(), any::<u8>()), 1..40),

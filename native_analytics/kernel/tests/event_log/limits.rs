@@ -1,4 +1,4 @@
-//! Limits that hold for any input.
+//! Tests of the limits that the decoder enforces on any input, such as nesting, line length and memory.
 
 use std::sync::Arc;
 

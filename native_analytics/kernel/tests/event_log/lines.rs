@@ -1,4 +1,4 @@
-//! Lines: counted, malformed, truncated, or written by other JSON writers.
+//! Tests of single lines: counted, malformed, truncated, or written by other JSON writers.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;

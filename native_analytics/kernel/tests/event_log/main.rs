@@ -1,4 +1,4 @@
-//! Event logs: complete, truncated, compressed and hostile.
+//! Tests of event logs: complete, truncated, compressed and hostile ones.
 
 mod compression;
 mod containers;

@@ -1,4 +1,4 @@
-//! Sources of a log: paths, readers that fail, and files that several threads read.
+//! Tests of the sources of a log: paths, readers that fail, and files that several threads read.
 
 use std::io::{Cursor, Read};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Tables of applications, jobs, stages and tasks.
+//! Tests of the tables of applications, jobs, stages and tasks.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
@@ -194,7 +194,7 @@ fn stage_has_the_rows_of_its_busiest_operator() {
     assert_eq!(number(&log, "stages", "operator_rows_max", 0), Some(99));
 }
 
-/// In Spark's own order the remaining members are skipped; other writers may use another order.
+/// In Spark's order of members, the decoder skips those after the last one that it needs; other orders work too.
 #[test]
 fn members_may_have_any_order() {
     let spark = concat!(
@@ -242,7 +242,7 @@ fn members_may_have_any_order() {
     }
 }
 
-/// Skipped members must be whole too.
+/// The members that the decoder skips must be complete too.
 #[test]
 fn incomplete_object_after_the_last_read_member_is_malformed() {
     let log = read(b"{\"Event\":\"SparkListenerJobStart\",\"Job ID\":0,\"Stage Infos\":[{\"Stage ID\":0,\"Parent IDs\":[],\"x\":1]}\n");

@@ -43,7 +43,7 @@ pub fn name(line: &[u8]) -> Option<&str> {
     Some(name.rsplit_once('.').map_or(name, |(_, name)| name))
 }
 
-/// Translates events, each with its name; panics if an event is lost without a count or a record is no fact.
+/// Translates events, each with its name; panics if an event is lost but not counted, or if a record is not a fact.
 pub fn translate<'l>(events: impl IntoIterator<Item = (&'l str, &'l [u8])>) -> Translator {
     let collector = Collector {
         cluster: "c".to_owned(),

@@ -1,4 +1,4 @@
-//! Recorded events, changed at random: the translation into facts neither panics nor loses an event silently.
+//! With randomly changed recorded events, the translation into facts neither panics nor loses an event silently.
 
 mod checked;
 
@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use checked::{name, translate};
 use proptest::prelude::*;
 
-/// Values that Spark does not write there.
+/// Values that replace a value of an event, and that Spark does not write in that place.
 const OTHER_VALUES: [&str; 8] = ["null", "-1", "1e308", "9223372036854775808", "\"\"", "[]", "{}", "true"];
 const HEADER: [&str; 4] = [
     "LogStart",
@@ -44,7 +44,7 @@ enum Change {
     Remove(usize, usize),
     Repeat(usize, usize),
     Truncate(usize),
-    /// Replaces the value after a colon.
+    /// Replaces the value after a colon with one of `OTHER_VALUES`.
     Value(usize, usize),
 }
 

@@ -17,6 +17,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_rules.catalog import Catalog
 from sparkfuse_rules.owners import read_owners
+from sparkfuse_rules.prices import read_prices
 from sparkfuse_stream_jobs.detect.findings import FindingBuilder
 from sparkfuse_stream_jobs.detect.lifecycle import Lifecycle
 from sparkfuse_stream_jobs.detect.lifecycle_state import LifecycleState, Timer, subject_codec
@@ -35,7 +36,8 @@ class RunLifecycle(KeyedProcessFunction):
     """A Flink operator: batches of severities and LiveRow by run -> (finding id, Finding of that run)."""
 
     def __init__(self, catalog: Catalog, settings: Settings) -> None:
-        builder = FindingBuilder.of(catalog, settings.runbook_url, read_owners(settings.config_file))
+        owners, prices = read_owners(settings.config_file), read_prices(settings.config_file)
+        builder = FindingBuilder.of(catalog, settings.runbook_url, owners, prices)
         evaluation = RuleEvaluation(catalog, settings.window_ms, builder)
         self._lifecycle = Lifecycle(evaluation, post_end_rules(catalog))
 

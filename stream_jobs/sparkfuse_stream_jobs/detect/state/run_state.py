@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_rules.knowledge.allocation import Allocation
 from sparkfuse_rules.knowledge.executor_losses import ExecutorLosses
 from sparkfuse_stream_jobs.detect.state.plan_cache import PlanCache
 from sparkfuse_stream_jobs.detect.state.values import InMemoryMapState, InMemoryValueState, MapState, ValueState
+
+NOTHING_ALLOCATED = Allocation()
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,8 @@ class ApplicationState:
     ``start_seen`` is false if the fact about the application's start was lost; its job is then unknown. ``ended_ms`` is
     the end that Spark reported, 0 before; ``deadline_ms`` comes from the application's setting. ``cores`` is the number
     of cores of its executors; each task takes ``task_cpus``. ``*_at_ms`` are ends of windows. ``ended_queries`` are the
-    last queries that ended, whose plans are still stored.
+    last queries that ended, whose plans are still stored. ``*_memory_mib`` is the memory of the driver and of an
+    executor, None if it is unknown; ``allocation`` sums cores and memory of executors over time.
     """
 
     job_key: str
@@ -39,6 +43,9 @@ class ApplicationState:
     executor_joined_at_ms: int = 0
     stored_plans: int = 0
     ended_queries: tuple[int, ...] = ()
+    driver_memory_mib: int | None = None
+    executor_memory_mib: int | None = None
+    allocation: Allocation = NOTHING_ALLOCATED
 
 
 @dataclass(frozen=True)
@@ -107,11 +114,12 @@ class JobState:
 
 @dataclass(frozen=True)
 class ExecutorState:
-    """A live executor: its host, its start, and its number of cores."""
+    """A live executor: its host, its start, its cores, and its memory (None if it is unknown)."""
 
     host: str = ""
     added_ms: int | None = None
     cores: int = 0
+    memory_mib: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Kills the thread of the collector's Kafka client with an Error when spark.test.kill exists.
 
-It runs jobs until the file spark.test.flag exists.
+The script runs Spark jobs until the file that spark.test.flag names exists.
 """
 
 from pathlib import Path

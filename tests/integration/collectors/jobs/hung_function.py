@@ -1,4 +1,4 @@
-"""Python workers that start slowly, then one Python function that hangs while another task is busy."""
+"""Starts Python workers slowly, then runs a Python function that hangs while another task is busy."""
 
 import pathlib
 import sys
@@ -12,7 +12,7 @@ answer = pathlib.Path(spark.conf.get("spark.test.answer"))
 
 def look_up(number):
     if number == 1:
-        # No one writes to this pipe, so the worker waits in the kernel, as for a service that does not answer.
+        # Nothing writes to this pipe, so the worker waits in the kernel, as it does for a service that does not answer.
         answer.read_bytes()
     if number == 2:
         until = time.monotonic() + 5

@@ -1,4 +1,4 @@
-"""A few jobs that succeed and one that fails; prints what Spark counted and how long stopping took."""
+"""Runs a few jobs that succeed and one that fails; prints Spark's counters and how long stopping took."""
 
 import json
 import time
@@ -17,7 +17,7 @@ def broken(_):
 
 
 try:
-    # One task: a second one might be killed after the counters are read.
+    # Only one task: a second one might be killed after the counters are read.
     context.parallelize([1], 1).map(broken).collect()
 except Exception:
     print("FAILED", flush=True)

@@ -1,4 +1,4 @@
-"""Runs a streaming query with watermark and state, which is stopped, and one that fails."""
+"""Runs a streaming query with watermark and state until it is stopped, and a streaming query that fails."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Uses everything that task metrics count: shuffles, spills, files, cache, Python, a retry, a lost executor."""
+"""Uses everything that task metrics count: shuffles, spills, files, cache, Python, a retry, and a lost executor."""
 
 import os
 import pathlib
@@ -35,7 +35,7 @@ def fails_once(number):
 
 
 context.parallelize(range(6), 3).map(fails_once).count()
-# Larger than the limit for direct results, so the driver fetches it separately.
+# The result is larger than the limit for direct results, so the driver fetches it separately.
 context.parallelize(range(2), 2).map(lambda _: bytes(2_000_000)).collect()
 
 

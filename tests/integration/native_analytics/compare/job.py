@@ -1,6 +1,7 @@
-"""One job in several variants, so that the difference between two runs is known: ``job.py VARIANT FOLDER``.
+"""Runs one job in a variant, so that the difference between two runs is known: ``job.py VARIANT FOLDER``.
 
-Its tasks sleep for each row instead of computing, so that a busy machine changes little. ``make_logs.py`` runs it.
+The tasks sleep for each row instead of computing, so that a busy machine hardly changes their durations.
+``make_logs.py`` runs it.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def warm(spark: SparkSession) -> None:
 
 
 def by_key(spark: SparkSession, variant: Variant) -> None:
-    """Return rows partitioned by their key; each row of a partition takes its time."""
+    """Run a job that partitions rows by their key; each row of a partition takes ``row_ms``."""
 
     def key_of(row: int) -> tuple[int, int]:
         return (0 if variant.skewed and row % 5 else row % KEYS), row
@@ -97,7 +98,7 @@ def by_key(spark: SparkSession, variant: Variant) -> None:
 
 
 def joined(spark: SparkSession, variant: Variant) -> None:
-    """Return a join: one stage of four tasks if the small side is broadcast, else a join that ends in a single task."""
+    """Run a join: one stage of four tasks if the small side is broadcast, else a join that ends in a single task."""
 
     def slow(rows: Iterable[object]) -> Iterator[int]:
         amount = sum(1 for _ in rows)

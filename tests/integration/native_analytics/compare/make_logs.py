@@ -36,7 +36,7 @@ def main(variants: list[str]) -> None:
 
 
 def without_machine(line: str, folder: str) -> str:
-    """Return the line without paths and name of the machine, and with only the environment that was set on purpose."""
+    """Return the line without paths and the machine's name, and with only the environment that was set on purpose."""
     for path, name in ((folder, "/jobs"), (str(CHECKOUT), "/opt"), (sys.base_prefix, "/usr")):
         line = line.replace(path, name)
     line = line.replace(socket.gethostname(), "node-a")

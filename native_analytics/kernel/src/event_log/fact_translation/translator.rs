@@ -7,6 +7,7 @@ use indexmap::IndexSet;
 use crate::event_log::fact_translation::application::{self, ApplicationStart};
 use crate::event_log::fact_translation::contract::CollectorHealth;
 use crate::event_log::fact_translation::contract::fact::Kind;
+use crate::event_log::fact_translation::event_names::is_header;
 use crate::event_log::fact_translation::jobs::{self, StageDepths};
 use crate::event_log::fact_translation::line::EventError;
 use crate::event_log::fact_translation::record::{Encoder, Lane, Origin, PendingFact};
@@ -15,50 +16,6 @@ use crate::event_log::fact_translation::texts::{Properties, Redaction, TextError
 use crate::event_log::fact_translation::{cluster, stages, streaming, tasks};
 
 pub use crate::event_log::fact_translation::application::Identity;
-
-/// The task events that produce facts; names are without package and `SparkListener`.
-pub const TASK_EVENTS: [&str; 2] = ["TaskStart", "TaskEnd"];
-/// The events other than task starts and ends; a translator that resumes must see them again.
-pub const INFREQUENT_EVENTS: [&str; 38] = [
-    "ApplicationEnd",
-    "ApplicationStart",
-    "BlockManagerAdded",
-    "BlockManagerRemoved",
-    "DriverAccumUpdates",
-    "EnvironmentUpdate",
-    "ExecutorAdded",
-    "ExecutorBlacklisted",
-    "ExecutorBlacklistedForStage",
-    "ExecutorExcluded",
-    "ExecutorExcludedForStage",
-    "ExecutorRemoved",
-    "ExecutorUnblacklisted",
-    "ExecutorUnblacklistedForStage",
-    "ExecutorUnexcluded",
-    "ExecutorUnexcludedForStage",
-    "JobEnd",
-    "JobStart",
-    "LogStart",
-    "NodeBlacklisted",
-    "NodeBlacklistedForStage",
-    "NodeExcluded",
-    "NodeExcludedForStage",
-    "NodeUnblacklisted",
-    "NodeUnblacklistedForStage",
-    "NodeUnexcluded",
-    "NodeUnexcludedForStage",
-    "ResourceProfileAdded",
-    "SQLAdaptiveExecutionUpdate",
-    "SQLAdaptiveSQLMetricUpdates",
-    "SQLExecutionEnd",
-    "SQLExecutionStart",
-    "StageCompleted",
-    "StageSubmitted",
-    "StreamingQueryListener$QueryIdleEvent",
-    "StreamingQueryListener$QueryProgressEvent",
-    "StreamingQueryListener$QueryStartedEvent",
-    "StreamingQueryListener$QueryTerminatedEvent",
-];
 
 const MAX_HELD_FACTS: usize = 10_000;
 const MAX_NODE_EVENTS: usize = 128;
@@ -383,19 +340,6 @@ impl Translator {
         }
         Ok(Some(fact))
     }
-}
-
-/// Whether Spark writes this event before the application is known.
-fn is_header(name: &str) -> bool {
-    matches!(
-        name,
-        "LogStart"
-            | "ResourceProfileAdded"
-            | "BlockManagerAdded"
-            | "EnvironmentUpdate"
-            | "ExecutorAdded"
-            | "ApplicationStart"
-    )
 }
 
 fn fatal(error: EventError) -> TranslationError {

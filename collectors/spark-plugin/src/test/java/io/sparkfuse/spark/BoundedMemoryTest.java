@@ -30,8 +30,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Guarantee 09, with the real listener, queue, sender and Kafka client, and a broker that never
- * answers.
+ * Tests guarantee 09 with the real listener, queue, sender and Kafka client, and a broker that
+ * never answers.
  */
 class BoundedMemoryTest {
   private static final long DRIVER_BYTES = 32L << 20;
@@ -128,7 +128,7 @@ class BoundedMemoryTest {
         .anyMatch(thread -> thread.getName().contains("sparkfuse-"));
   }
 
-  /** Counts the facts that wait, were left out, were dropped, or are in the client. */
+  /** Counts the facts that are queued, were left out, were dropped, or are in the Kafka client. */
   private static long accountedFor(FactQueue queue, Sender sender) {
     return sender.waiting()
         + queue.leftOut()

@@ -31,11 +31,11 @@ import org.junit.jupiter.params.provider.MethodSource;
 import scala.Option;
 
 /**
- * Guarantee 01, on a real Spark: for any error in any entry point of the plugin, the job's result
- * is right, the context stays alive, and the loss is counted.
+ * Tests guarantee 01 on a real Spark: for any error in any entry point of the plugin, the job's
+ * result is right, the context stays alive, and the lost facts are counted.
  */
 class ErrorGuaranteesTest {
-  /** Replaces ThreadDeath, which newer JVMs have removed. */
+  /** Used instead of ThreadDeath, a class that newer JVMs no longer have. */
   static final class EndOfThreadError extends Error {}
 
   static Stream<Supplier<Throwable>> throwables() {

@@ -34,7 +34,7 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Guarantees that can be tested on a real Spark in one JVM. */
+/** Tests the guarantees that need only a real Spark in one JVM. */
 class GuaranteesTest {
   private final TestPlugin.Memory memory = new TestPlugin.Memory();
 
@@ -170,7 +170,7 @@ class GuaranteesTest {
   }
 
   /**
-   * Returns whether an uncaught fault of the thread reaches the plugin, or the thread has ended.
+   * Returns true if the plugin handles uncaught errors of the thread, or if the thread has ended.
    */
   private static boolean isGuarded(Thread thread) {
     Thread.UncaughtExceptionHandler handler = thread.getUncaughtExceptionHandler();

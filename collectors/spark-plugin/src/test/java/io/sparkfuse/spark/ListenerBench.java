@@ -26,11 +26,11 @@ import org.apache.spark.scheduler.TaskLocality;
 import org.junit.jupiter.api.Test;
 
 /**
- * Measures the cost of a callback, with Spark's own events and the real limits of the queue;
- * asserts nothing.
+ * Measures the cost of a listener callback, with Spark's own events and the real limits of the
+ * queue; asserts nothing.
  *
  * <p>{@code mvn -q -o test -Dtest=ListenerBench -Dbench.tasks=100000}: the JVM is cold, as in an
- * application, so the first interpreted calls count.
+ * application, so the measurement includes the first, interpreted calls.
  */
 class ListenerBench {
   private static final int TASKS = Integer.getInteger("bench.tasks", 100_000);

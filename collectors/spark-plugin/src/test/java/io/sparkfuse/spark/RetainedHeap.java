@@ -4,7 +4,7 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
 import java.lang.management.MemoryType;
 
-/** Measures the used heap. */
+/** Measures the heap that is still in use after garbage collection. */
 final class RetainedHeap {
   private RetainedHeap() {}
 
@@ -30,7 +30,10 @@ final class RetainedHeap {
     }
   }
 
-  /** Returns the use at the end of a collection, because other threads allocate at once. */
+  /**
+   * Returns the heap in use at the end of a collection, because other threads allocate right after
+   * it.
+   */
   private static long used() {
     System.gc();
     long used = 0;

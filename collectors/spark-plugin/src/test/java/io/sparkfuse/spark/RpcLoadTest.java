@@ -119,7 +119,7 @@ class RpcLoadTest {
     }
   }
 
-  /** Prints the maximum number of batches per second and the CPU time of one. */
+  /** Prints the maximum number of batches per second and the CPU time of one batch. */
   @Test
   @Tag("long")
   void maximumRateOfBatches() throws Exception {

@@ -92,7 +92,7 @@ public final class TestPlugin implements SparkPlugin {
     }
   }
 
-  /** Collects the facts that are sent. */
+  /** A sink that collects the facts that are sent to it. */
   static final class Memory {
     private final List<Fact> facts = Collections.synchronizedList(new ArrayList<>());
 

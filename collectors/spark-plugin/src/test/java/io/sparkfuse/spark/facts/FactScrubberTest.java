@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every text field of every kind that can contain the user's text. */
+/** Secrets are removed from each field that can contain a user's text, in every kind of fact. */
 class FactScrubberTest {
   private static final String TEXT = "jdbc:postgresql://me:hunter2@db/x?password=hunter2";
 

@@ -21,10 +21,15 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 class SecretScrubberTest {
-  /** The cases of test_rules_scrubbing.py: both scrubbers give the same result. */
+  /**
+   * The cases that test_rules_scrubbing.py also runs, so that both scrubbers give the same result.
+   */
   private static final Path CASES = Paths.get("../../contracts/shared/scrubbing_cases.json");
 
-  /** Far more than any hostile text takes, and less than one that causes backtracking. */
+  /**
+   * A time limit far above the time for any hostile text, and below the time of a pattern that
+   * backtracks.
+   */
   private static final long MOST_MS = 60_000;
 
   private static final int[] LENGTHS = {2_048, 4_096, 1_000_000};
@@ -66,7 +71,10 @@ class SecretScrubberTest {
     assertEquals(kept, SecretScrubber.scrub(kept));
   }
 
-  /** Puts a secret at the end of the searched text, after a key that fills the rest. */
+  /**
+   * A secret is removed even if the limit of the searched text cuts it; a private key fills the
+   * text before it.
+   */
   @ParameterizedTest(name = "{0}")
   @MethodSource("cutSecrets")
   void secretThatWasCutIsRemoved(String name, String text, String kept) {
@@ -80,7 +88,10 @@ class SecretScrubberTest {
         "***\n" + kept, SecretScrubber.scrub(SecretScrubber.cut(whole + "hunter2 and more")));
   }
 
-  /** Dropped frames leave room for half an address, which does not look like cut text. */
+  /**
+   * The searched text ends in the middle of an address; the half address is removed, although
+   * dropped stack frames make room for it.
+   */
   @Test
   void searchedTextEndsWithWholeWord() {
     String frames = String.join("", Collections.nCopies(3_440, "\tat a.B(C.scala:1)\n"));
@@ -107,8 +118,8 @@ class SecretScrubberTest {
   }
 
   /**
-   * A hostile text takes little time and a small stack, because threads of a driver may have small
-   * stacks.
+   * Scrubbing a hostile text takes little time and little stack, because threads of a driver may
+   * have small stacks.
    */
   @ParameterizedTest(name = "{0}")
   @MethodSource("hostile")
@@ -155,7 +166,7 @@ class SecretScrubberTest {
     assertTrue(scrubbed.matches("\u20ac+"));
   }
 
-  /** The text of test_rules_scrubbing.py: both scrubbers give the same result. */
+  /** The text is that of test_rules_scrubbing.py, so that both scrubbers give the same result. */
   @Test
   void lastCauseOfLongStackIsKept() {
     StringBuilder frames = new StringBuilder();

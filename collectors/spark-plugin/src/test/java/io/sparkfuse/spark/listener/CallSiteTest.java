@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Finds the user's line in call sites, with the cases that all languages share. */
+/** Tests that the user's line is found in call sites, with the cases that all languages share. */
 class CallSiteTest {
   static Stream<Map<String, Object>> cases() throws Exception {
     return SharedCases.of("generated/shared/framework_frames.json");

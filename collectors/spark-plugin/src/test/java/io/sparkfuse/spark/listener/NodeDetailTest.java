@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Extracts the details of plan nodes, with the cases that the kernel shares. */
+/** Tests the details of plan nodes with the cases that the kernel's tests also use. */
 class NodeDetailTest {
   static Stream<Map<String, Object>> cases() throws Exception {
     return SharedCases.of("shared/node_details.json");

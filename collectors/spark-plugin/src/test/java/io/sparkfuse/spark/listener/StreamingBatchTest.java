@@ -10,7 +10,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Covers the lag of sources, which no source of Spark itself reports. */
+/** Tests the lag of a streaming source; none of Spark's own sources reports a lag. */
 class StreamingBatchTest {
   /** Has the getters of Spark's SourceProgress. */
   public static final class Source {

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import scala.Option;
 import scala.collection.mutable.ArrayBuffer;
 
-/** Covers each way in which a task can end, with Spark's own classes. */
+/** Tests each way in which a task can end, with Spark's own classes. */
 class TaskOutcomeTest {
   private static final BlockManagerId LOST = BlockManagerId.apply("3", "w3", 7337, Option.empty());
 

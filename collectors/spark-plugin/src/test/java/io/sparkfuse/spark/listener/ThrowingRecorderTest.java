@@ -12,7 +12,7 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.junit.jupiter.api.Test;
 
-/** In a real SparkContext: an error in a callback does not affect the user's job. */
+/** In a real SparkContext, an error in a listener callback does not affect the user's job. */
 class ThrowingRecorderTest {
   private static SparkConf conf() {
     return new SparkConf(false)

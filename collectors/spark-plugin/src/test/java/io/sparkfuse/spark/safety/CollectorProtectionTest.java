@@ -10,8 +10,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Guarantee 06: self-protection opens for each reason, waits, probes, and closes or stays open for
- * longer.
+ * Tests guarantee 06: self-protection opens for each reason, waits, probes, and then closes or
+ * stays open for longer.
  */
 class CollectorProtectionTest {
   private static final long PAUSE_MS = 30_000;
@@ -31,7 +31,9 @@ class CollectorProtectionTest {
     protection = new CollectorProtection(loadMonitor, PAUSE_MS, levels::add);
   }
 
-  /** Advances the time second by second; garbage collection takes a share of it. */
+  /**
+   * Advances the time second by second; garbage collection takes the given share of each second.
+   */
   private void pass(long ms, double gcShare) {
     for (long i = 0; i < ms; i += 1_000) {
       nowMs += 1_000;

@@ -14,7 +14,9 @@ import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** One minute without the broker at 2,000 tasks a second, with the default memory. */
+/**
+ * Tests one minute without a broker, at 2,000 tasks a second, with the default memory of the queue.
+ */
 class OutageTest {
   private static final Application APPLICATION =
       new Application("c", "t", "application_1700000000000_0001", 1, 1_700_000_000_000L);

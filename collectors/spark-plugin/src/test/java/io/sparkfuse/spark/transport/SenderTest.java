@@ -38,7 +38,7 @@ class SenderTest {
     public void close(long budgetMs) {}
   }
 
-  /** Dies after the first record, like a client whose own thread met an Error. */
+  /** Dies after the first record, like a client whose own thread ended with an Error. */
   private static final class Mortal implements RecordSink {
     private final DeliveryCounters deliveries;
     private volatile boolean dead;

@@ -1,6 +1,6 @@
 package io.sparkfuse.spark.transport;
 
-/** Lets tests of other packages report the result of a record. */
+/** Lets tests in other packages report whether a record was delivered. */
 public final class TestDeliveryCounters {
   private TestDeliveryCounters() {}
 

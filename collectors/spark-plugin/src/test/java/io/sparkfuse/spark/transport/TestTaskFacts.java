@@ -6,7 +6,7 @@ import io.sparkfuse.contracts.TaskStarted;
 import io.sparkfuse.spark.facts.Lane;
 import java.util.Random;
 
-/** Creates starts and ends of tasks with the realistic, distinct numbers of a shuffling task. */
+/** Creates task starts and task ends with distinct, realistic values, as of tasks that shuffle. */
 final class TestTaskFacts {
   private static final long NOW_MS = 1_700_000_000_000L;
   private final Random random = new Random(7);

@@ -23,7 +23,10 @@ import org.junit.jupiter.api.Test;
 class FailuresTest {
   private final FailuresAggregate function = new FailuresAggregate();
 
-  /** Attempts of a class are one row: number, hosts, failures of one task, and the last failure. */
+  /**
+   * All failed attempts of one failure class become one row with their number, hosts, failures per
+   * task, and the last failure.
+   */
   @Test
   void countsAttemptsByClass() {
     Failures failures = new Failures();
@@ -44,7 +47,10 @@ class FailuresTest {
     assertEquals(2, failures.save().getClassesCount());
   }
 
-  /** A failed fetch names the executor and host of the block; the task's host counts in hosts. */
+  /**
+   * A failed fetch names the executor and host that held the block; the task's host is counted in
+   * hosts.
+   */
   @Test
   void failedFetchNamesTheRemoteSide() {
     Failures failures = new Failures();
@@ -62,7 +68,7 @@ class FailuresTest {
     assertEquals(List.of("h1"), fetch.getHostsList());
   }
 
-  /** Beyond all limits the result is the same for any order of arrival and of merging. */
+  /** Beyond all limits, the result does not depend on the order of arrival and merging. */
   @Test
   void isBoundedAndIndependentOfOrder() throws Exception {
     List<byte[]> ends = new ArrayList<>();
@@ -95,7 +101,10 @@ class FailuresTest {
     }
   }
 
-  /** The windows job keeps the same failure classes as the kernel does offline. */
+  /**
+   * If there are too many failure classes, the windows job keeps those that the kernel keeps
+   * offline.
+   */
   @Test
   @SuppressWarnings("unchecked")
   void sharedCasesHaveTheirClasses() throws Exception {
@@ -139,7 +148,10 @@ class FailuresTest {
     assertTrue(Failures.capped(emoji).getBytes(StandardCharsets.UTF_8).length <= 2_048);
   }
 
-  /** Without failures the result is empty; a failure without a class gets Spark's UnknownReason. */
+  /**
+   * Without failures the result is empty; a failure without a class gets Spark's class
+   * UnknownReason.
+   */
   @Test
   void isEmptyWithoutFailures() {
     Failures failures = new Failures();
@@ -152,7 +164,7 @@ class FailuresTest {
     assertEquals("UnknownReason", failures.save().getClasses(0).getFailureClass());
   }
 
-  /** A record with a malformed field that no column declares is skipped. */
+  /** A record is skipped if it has a malformed field, even if no column declares this field. */
   @Test
   void skipsMalformedRecords() {
     Failures failures = new Failures();

@@ -13,7 +13,10 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class SequenceRangesTest {
-  /** The count of distinct numbers does not depend on order, repetition, windows or restores. */
+  /**
+   * The number of distinct sequence numbers does not depend on order, repetition, windows or
+   * restores.
+   */
   @Test
   void countsDistinctNumbersInAnyOrderAndPartition() {
     Random random = new Random(11);
@@ -41,7 +44,7 @@ class SequenceRangesTest {
     }
   }
 
-  /** With too many gaps the count can only be too low. */
+  /** With too many gaps, memory is limited, and the count of sequence numbers is never too high. */
   @Test
   void isBoundedAndNeverCountsTooMany() {
     SequenceRanges ranges = new SequenceRanges();

@@ -5,7 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import com.datadoghq.sketch.ddsketch.DDSketch;
 import org.junit.jupiter.api.Test;
 
-/** Median and 95th percentile have the definition of the kernel, within the error of a sketch. */
+/**
+ * Median and 95th percentile are defined as in the kernel, and are exact up to the error of a
+ * sketch.
+ */
 class SketchesTest {
   @Test
   void quantilesOfFewValuesAreThoseOfTheKernel() {
@@ -14,7 +17,7 @@ class SketchesTest {
     assertQuantiles(2_500, 30_000, 3_000, 1_000, 30_000, 2_000);
   }
 
-  /** Of 20 values the 95th percentile is the 19th, of 21 the 20th. */
+  /** The 95th percentile of 20 values is the 19th value, and that of 21 values is the 20th. */
   @Test
   void percentileIsTheNearestRank() {
     for (int count = 1; count <= 200; count++) {

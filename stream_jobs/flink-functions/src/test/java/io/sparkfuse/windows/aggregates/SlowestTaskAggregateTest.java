@@ -19,7 +19,8 @@ class SlowestTaskAggregateTest {
   private record Sample(Integer index, Long ms, Long bytes, Long gcMs, String executor) {}
 
   /**
-   * The longest duration is returned, then the lower index, in any order of arrival and merging.
+   * In any order of arrival and merging, the longest task is returned; of equally long tasks, the
+   * one with the lowest index.
    */
   @Test
   void isIndependentOfOrder() throws Exception {
@@ -55,7 +56,7 @@ class SlowestTaskAggregateTest {
     }
   }
 
-  /** Without succeeded tasks the result is NULL, before and after a checkpoint. */
+  /** Without a succeeded task the result is NULL, before and after a checkpoint. */
   @Test
   void isEmptyWithoutTasks() throws Exception {
     SlowestTaskAggregate.Slowest nothing = function.createAccumulator();

@@ -18,11 +18,13 @@ import io.sparkfuse.windows.executors.ApplicationExecutors;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Rows of active, silent and removed executors. */
+/** Tests the rows of active, silent and removed executors. */
 class ApplicationExecutorsTest {
   private static final long MIB = 1L << 20;
 
-  /** A silent executor has its last gauges, in windows with facts of the application. */
+  /**
+   * A silent executor has a row with its last gauges in each window with facts of the application.
+   */
   @Test
   void silentExecutorRepeatsItsLastGauges() throws Exception {
     Scenario scenario = new Scenario().fact(added("1")).fact(added("2"));
@@ -50,7 +52,8 @@ class ApplicationExecutorsTest {
   }
 
   /**
-   * A late fact emits its window again; the clock does not advance and no executor becomes silent.
+   * A late fact emits its window again, but does not advance the clock, so no executor becomes
+   * silent.
    */
   @Test
   void lateFactMakesNoExecutorSilent() throws Exception {
@@ -63,7 +66,7 @@ class ApplicationExecutorsTest {
         List.of("executor_added", "app_live"), late.stream().map(LiveRow::getView).toList());
   }
 
-  /** Executors without samples, removed ones, and those of an ended application are not silent. */
+  /** An executor without samples, a removed one, or one of an ended application is not silent. */
   @Test
   void removedExecutorIsNotSilent() throws Exception {
     Scenario scenario = new Scenario().fact(added("1")).fact(added("2")).fact(added("never"));
@@ -86,7 +89,8 @@ class ApplicationExecutorsTest {
   }
 
   /**
-   * The driver is never added; it is present from its first sample, and as old as the application.
+   * No fact reports that the driver was added; it has a row from its first sample on, and its age
+   * is that of the application.
    */
   @Test
   void driverIsPresentFromItsFirstSample() throws Exception {
@@ -151,7 +155,7 @@ class ApplicationExecutorsTest {
         "profiles are kept and not passed on");
   }
 
-  /** Samples of executors beyond the limit are emitted, but not stored. */
+  /** Samples of executors beyond the limit are emitted as rows, but not stored in the state. */
   @Test
   void boundsStoredExecutors() throws Exception {
     Scenario scenario = new Scenario();

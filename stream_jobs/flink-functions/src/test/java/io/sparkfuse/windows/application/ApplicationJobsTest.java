@@ -14,11 +14,14 @@ import java.util.TreeMap;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.junit.jupiter.api.Test;
 
-/** The time in which no job ran, across restores and with missing times. */
+/** Tests the time in which no job ran, with restores of the state and with missing times. */
 class ApplicationJobsTest {
   private ApplicationJobs jobs = new ApplicationJobs();
 
-  /** Time before the first job is a wait for executors and does not count. */
+  /**
+   * The time before the end of the first job does not count, because the application waits for
+   * executors.
+   */
   @Test
   void isZeroBeforeTheFirstEnd() {
     assertEquals(0, jobs.betweenMs(10_000));
@@ -51,7 +54,7 @@ class ApplicationJobsTest {
     assertEquals(500, jobs.betweenMs(5_000));
   }
 
-  /** An end with an earlier time, or without one, does not shorten the gap. */
+  /** A job end with an earlier time, or without a time, does not change the gap. */
   @Test
   void ignoresInvalidTimes() {
     ended(7, 9_000);
@@ -64,7 +67,7 @@ class ApplicationJobsTest {
     assertEquals(1_000, jobs.betweenMs(10_000));
   }
 
-  /** The time equals the one that Python computes from the table of jobs of an event log. */
+  /** The time without a job equals the time that Python computes from the jobs of an event log. */
   @Test
   @SuppressWarnings("unchecked")
   void sharedCasesHaveTheirTime() throws Exception {
@@ -80,7 +83,10 @@ class ApplicationJobsTest {
     }
   }
 
-  /** Adds starts and ends in the order of their times; an end comes first, as in a driver. */
+  /**
+   * Adds starts and ends in the order of their times; of two at one time, the end comes first, as
+   * in a driver.
+   */
   private void replay(List<String> times) {
     TreeMap<Long, List<Runnable>> events = new TreeMap<>();
     for (int id = 0; id < times.size(); id++) {

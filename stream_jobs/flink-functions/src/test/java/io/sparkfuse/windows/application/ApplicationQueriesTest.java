@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 class ApplicationQueriesTest {
   private final Scenario scenario = new Scenario();
 
-  /** The row of a running query has its start's columns and the sums over its stages. */
+  /** The row of a running query has the columns of its start and the sums over its stages. */
   @Test
   void sumsTheStagesOfARunningQuery() throws Exception {
     scenario
@@ -71,7 +71,7 @@ class ApplicationQueriesTest {
         List.of(query.getRunningStages(), query.getEndedStages(), query.getFailedStages()));
   }
 
-  /** A window in which neither the query nor one of its stages changed has no row of the query. */
+  /** A query has no row in a window in which neither the query nor one of its stages changed. */
   @Test
   void emitsARowOnlyWhenTheQueryChanged() throws Exception {
     scenario.fact(started(7)).stage(stage(3, 7L)).pass();
@@ -106,7 +106,7 @@ class ApplicationQueriesTest {
     assertEquals(List.of(), queries(otherQuery));
   }
 
-  /** A query that reports its success succeeded, although one of its jobs failed. */
+  /** If a query reports its success, it has succeeded even if one of its jobs failed. */
   @Test
   void reportedOutcomeOfAQueryCounts() throws Exception {
     scenario.fact(started(7)).fact(job(1, 7)).fact(jobEnded(1, "no disk"));
@@ -118,7 +118,7 @@ class ApplicationQueriesTest {
     assertEquals(List.of("succeeded", ""), List.of(query.getStatus(), query.getFailureReason()));
   }
 
-  /** If the start is lost, the query is known by its stages and its end. */
+  /** If the start of a query is lost, its row comes from its stages and its end. */
   @Test
   void queryWithoutAStartHasARow() throws Exception {
     QueryLive running = query(scenario.stage(stage(3, 7L)).pass());
@@ -130,7 +130,10 @@ class ApplicationQueriesTest {
     assertFalse(ended.hasStartedMs());
   }
 
-  /** A start that arrives after the end completes the row and does not reopen the query. */
+  /**
+   * If the start of a query arrives after its end, it completes the row and does not reopen the
+   * query.
+   */
   @Test
   void acceptsAStartAfterTheEnd() throws Exception {
     scenario.fact(ended(7, null)).pass();
@@ -141,7 +144,7 @@ class ApplicationQueriesTest {
     assertEquals(500, query.getElapsedMs());
   }
 
-  /** If the start of a stage is lost, the start of its job contains the query. */
+  /** If the start of a stage is lost, the query of the stage is taken from the start of its job. */
   @Test
   void findsTheQueryOfAStageByItsJob() throws Exception {
     JobStarted job =
@@ -153,7 +156,10 @@ class ApplicationQueriesTest {
     assertEquals(List.of(7L, 2L), List.of(query.getQueryId(), query.getFinishedTasks()));
   }
 
-  /** A stage whose query becomes known later counts from its first task on. */
+  /**
+   * If the query of a stage becomes known later, all earlier tasks of the stage count for the query
+   * too.
+   */
   @Test
   void countsAStageWhoseQueryBecomesKnownLater() throws Exception {
     scenario.stage(stage(3, null).setFinishedTasks(2)).pass();
@@ -176,7 +182,10 @@ class ApplicationQueriesTest {
     assertEquals(List.of(8L), ids(scenario.pass()));
   }
 
-  /** If too many queries are open, those that ended first are closed; each still has its row. */
+  /**
+   * If too many queries are open, those that ended first are closed; each closed query still gets
+   * its row.
+   */
   @Test
   void boundsTheOpenQueries() throws Exception {
     int many = ApplicationQueries.MAX_QUERIES;
@@ -211,7 +220,10 @@ class ApplicationQueriesTest {
     assertEquals(true, query.getStageIds().startsWith("0,1,2,3,"));
   }
 
-  /** A plan precedes the starts of stages, whichever arrived first, and keeps all its fields. */
+  /**
+   * A plan is emitted before the starts of stages, in any order of arrival, and keeps all its
+   * fields.
+   */
   @Test
   void passesPlansBeforeStages() throws Exception {
     SqlPlan.Builder plan =

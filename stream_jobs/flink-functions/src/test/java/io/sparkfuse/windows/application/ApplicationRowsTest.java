@@ -35,7 +35,7 @@ class ApplicationRowsTest {
   private static final long END_MS = 5000;
   private static final LiveRow ENVELOPE = LiveRow.newBuilder().setAppId("app-1").build();
 
-  /** Rows of a window have a fixed order, whatever the order of arrival. */
+  /** The rows of a window have a fixed order that does not depend on the order of arrival. */
   @Test
   void orderIsIndependentOfArrival() throws Exception {
     List<WaitingRow> waiting =
@@ -84,7 +84,7 @@ class ApplicationRowsTest {
     assertEquals(2, first.get(3).getStage().getStageId());
   }
 
-  /** A missing fact lowers the completeness of every row until it arrives late. */
+  /** A missing fact lowers the completeness of every row until the fact arrives late. */
   @Test
   void lateFactRestoresCompleteness() throws Exception {
     Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
@@ -96,7 +96,7 @@ class ApplicationRowsTest {
     assertEquals(4, whole.getApplication().getFactsSeen());
   }
 
-  /** Events that Spark dropped before they were numbered count as missing. */
+  /** Events that Spark dropped before the collector numbered them count as missing. */
   @Test
   void countsEventsThatSparkDropped() throws Exception {
     CollectorHealth health =
@@ -124,8 +124,7 @@ class ApplicationRowsTest {
   }
 
   /**
-   * The row of an ended stage with missing task ends is incomplete, though all numbered facts
-   * arrived.
+   * If an ended stage lacks task ends, its row is incomplete, even if all numbered facts arrived.
    */
   @Test
   void missingTaskEndsLowerCompleteness() throws Exception {
@@ -136,7 +135,7 @@ class ApplicationRowsTest {
     assertEquals(1.0, rows.get(1).getCompleteness());
   }
 
-  /** Facts that were counted twice set the completeness to 0 for the rest of the application. */
+  /** If facts were counted twice, the completeness is 0 until the end of the application. */
   @Test
   void doubleCountsSetCompletenessToZero() throws Exception {
     Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
@@ -146,7 +145,7 @@ class ApplicationRowsTest {
     assertEquals(0.0, later.getCompleteness());
   }
 
-  /** One tick of each window is forwarded; a tick alone produces no row of the application. */
+  /** One tick per window is forwarded; a tick alone produces no row of the application. */
   @Test
   void forwardsOneTickPerWindow() throws Exception {
     List<WaitingRow> waiting = new ArrayList<>();
@@ -160,7 +159,8 @@ class ApplicationRowsTest {
   }
 
   /**
-   * After the grace period only the number of the last row is kept, so numbers are never reused.
+   * After the grace period, only the sequence number of the last row is kept, so that no number is
+   * reused.
    */
   @Test
   void rowNumbersContinueAfterRemoval() throws Exception {
@@ -178,7 +178,10 @@ class ApplicationRowsTest {
     assertEquals("running", next.getApplication().getStatus());
   }
 
-  /** Operator rows count for stages that read neither bytes nor records, also after removal. */
+  /**
+   * Operator rows are summed over the stages that read neither bytes nor records, including stages
+   * that were removed from the state.
+   */
   @Test
   void sumsOperatorRowsOfStagesWithoutReads() throws Exception {
     Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
@@ -197,7 +200,9 @@ class ApplicationRowsTest {
     assertEquals(1_023, next.get(next.size() - 1).getApplication().getOperatorRows());
   }
 
-  /** An application whose stages all read has no operator rows. */
+  /**
+   * If each stage of an application read bytes or records, the application has no operator rows.
+   */
   @Test
   void hasNoOperatorRowsIfAllStagesRead() throws Exception {
     Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);

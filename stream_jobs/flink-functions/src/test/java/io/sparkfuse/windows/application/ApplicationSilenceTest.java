@@ -22,11 +22,16 @@ import io.sparkfuse.windows.wire.StageUpdate;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Dead drivers, stalled jobs, idle sessions, and processes that outlive their application. */
+/**
+ * Tests the rows of dead drivers, stalled jobs, idle sessions, and processes that outlive their
+ * application.
+ */
 class ApplicationSilenceTest {
   private static final String DRIVER = "driver-0a";
 
-  /** After a driver dies during a job, the application has only its own row, for an hour. */
+  /**
+   * If the driver dies during a job, each window has only the application's own row, for one hour.
+   */
   @Test
   void deadDriverIsReportedForAnHour() throws Exception {
     Scenario scenario = running();
@@ -55,7 +60,7 @@ class ApplicationSilenceTest {
     assertNotNull(scenario.passForApplication());
   }
 
-  /** While the broker or the job is down, no process becomes silent. */
+  /** While the broker or the windows job is down, no process becomes silent. */
   @Test
   void silenceDoesNotGrowWhileThePipelineIsDown() throws Exception {
     Scenario scenario = running();
@@ -66,7 +71,10 @@ class ApplicationSilenceTest {
     assertEquals(10_000, after.getStalledMs());
   }
 
-  /** Ended tasks, rising counters and used CPU are progress; waiting is not. */
+  /**
+   * Ended tasks, rising counters and CPU time are progress; a task that only waits makes no
+   * progress.
+   */
   @Test
   void applicationIsStalledUntilItProgresses() throws Exception {
     Scenario scenario = running();
@@ -147,7 +155,7 @@ class ApplicationSilenceTest {
     assertTrue(more * Scenario.WINDOW_MS < ApplicationSilence.GONE_MS, more + " windows more");
   }
 
-  /** While a collector is switched off, nothing counts as silent or stalled. */
+  /** While its collector is switched off, no process is silent and no application is stalled. */
   @Test
   void nothingIsSilentWhileTheCollectorIsOff() throws Exception {
     Scenario scenario = running();
@@ -171,7 +179,10 @@ class ApplicationSilenceTest {
     assertEquals(5000, Scenario.executors(silent).get(0).getSilentMs());
   }
 
-  /** A job that ran when the collector was switched off is unknown until one starts or ends. */
+  /**
+   * If the collector was switched off during a job, no application is stalled or idle until a job
+   * starts or ends, because the running jobs are unknown.
+   */
   @Test
   void unknownJobsDoNotStall() throws Exception {
     Scenario scenario = running();
@@ -200,7 +211,9 @@ class ApplicationSilenceTest {
     assertEquals(5000, idle.getIdleMs());
   }
 
-  /** A collector with reduced work still reports silent executors. */
+  /**
+   * Silent executors are still reported while self-protection reduces the work of the collector.
+   */
   @Test
   void reducedCollectorReportsSilence() throws Exception {
     Scenario scenario = running();
@@ -212,7 +225,9 @@ class ApplicationSilenceTest {
     assertEquals(5000, Scenario.executors(rows).get(0).getSilentMs());
   }
 
-  /** A complete application has no rows after its end; ticks alone produce no rows either. */
+  /**
+   * After its end, an application with complete facts has no rows, and ticks alone produce none.
+   */
   @Test
   void completeEndHasNoMoreRows() throws Exception {
     Scenario scenario = running();
@@ -222,7 +237,10 @@ class ApplicationSilenceTest {
     assertEquals(List.of(), new Scenario().pass());
   }
 
-  /** An incomplete application has rows for a while after its end, as late facts can arrive. */
+  /**
+   * If facts are missing, an application still has rows for a while after its end, because late
+   * facts can arrive.
+   */
   @Test
   void incompleteEndHasRowsForAWhile() throws Exception {
     Scenario jobLeft = running();
@@ -264,7 +282,8 @@ class ApplicationSilenceTest {
   }
 
   /**
-   * Has four rows so far: the starts of application, executor and job, and the application's row.
+   * Returns a scenario that emitted four rows: the starts of application, executor and job, and the
+   * application's row.
    */
   private static Scenario running() throws Exception {
     Scenario scenario = new Scenario().numbered(DRIVER).fact(started()).fact(job(1));

@@ -16,7 +16,10 @@ import io.sparkfuse.windows.wire.WaitingRow;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Runs an application window by window, with a save and restore between windows as in the job. */
+/**
+ * Runs an application window by window, and saves and restores its state between windows as the job
+ * does.
+ */
 final class Scenario {
   static final long WINDOW_MS = 5000;
   static final long START_MS = 900_000;
@@ -63,7 +66,7 @@ final class Scenario {
     return wait(WaitingRow.newBuilder().setStage(update));
   }
 
-  /** Ends the window and returns its rows; without inputs the window is quiet. */
+  /** Ends the window and returns its rows; a window without inputs is quiet. */
   List<LiveRow> pass() throws Exception {
     endMs += WINDOW_MS;
     if (waiting.isEmpty()) {

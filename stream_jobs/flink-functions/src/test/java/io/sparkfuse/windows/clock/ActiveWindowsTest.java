@@ -36,7 +36,10 @@ class ActiveWindowsTest {
     }
   }
 
-  /** Windows that close; facts of up to {@code ahead} windows arrive before the first closes. */
+  /**
+   * Returns the quiet windows; the facts of up to {@code ahead} windows arrive before the first of
+   * them closes.
+   */
   private static List<Integer> quiet(List<Integer> active, Random random, int ahead)
       throws Exception {
     List<Integer> quiet = new ArrayList<>();
@@ -61,7 +64,7 @@ class ActiveWindowsTest {
     return quiet;
   }
 
-  /** Only windows that the watermark has not closed are stored, plus one. */
+  /** Only the windows that the watermark has not closed, and one more, are stored. */
   @Test
   void keepsOnlyOpenWindows() throws Exception {
     byte[] saved = null;
@@ -74,7 +77,7 @@ class ActiveWindowsTest {
     assertTrue(saved.length < 40, saved.length + " bytes");
   }
 
-  /** An application is reported for a day of silence; after its end, for the grace period. */
+  /** A silent application is reported for a day; an ended one is reported for the grace period. */
   @Test
   void silentApplicationExpires() throws Exception {
     ActiveWindows running = ActiveWindows.restore(null, ENVELOPE);
@@ -106,7 +109,7 @@ class ActiveWindowsTest {
     assertFalse(later.isExpired(10_000));
   }
 
-  /** An end that arrives after its window has closed leaves no state. */
+  /** If the end of an application arrives after its window has closed, no state remains. */
   @Test
   void lateEndLeavesNoState() throws Exception {
     ActiveWindows windows = ActiveWindows.restore(null, ENVELOPE);
@@ -117,7 +120,7 @@ class ActiveWindowsTest {
     assertNull(windows.dropUntil(10_000));
   }
 
-  /** Keys of two applications differ, also if columns are absent or contain separators. */
+  /** The keys of two applications differ even if columns are absent or contain separators. */
   @Test
   void keysOfApplicationsDiffer() {
     Row named = Row.withNames(RowKind.INSERT);

@@ -12,7 +12,7 @@ class MemoryLimitsTest {
   private static final long GIB = 1L << 30;
   private static final long MIB = 1L << 20;
 
-  /** The overhead is a tenth of the heap, and at least Spark's minimum. */
+  /** The memory overhead is a tenth of the heap, and at least Spark's minimum. */
   @Test
   void computesTheOverheadAsSparkDoes() {
     MemoryLimits limits = on("yarn", null);
@@ -23,7 +23,10 @@ class MemoryLimitsTest {
     assertEquals(11 * GIB, limits.bytes(1));
   }
 
-  /** The limit sums all memory of a profile; an explicit overhead is used unchanged. */
+  /**
+   * The limit is the sum of all memory settings of a resource profile; an explicit overhead is used
+   * unchanged.
+   */
   @Test
   void sumsTheMemoryOfAProfile() {
     MemoryLimits limits = on("k8s://https://cluster", null);
@@ -37,7 +40,7 @@ class MemoryLimitsTest {
     assertEquals(7 * GIB + MIB, limits.bytes(3));
   }
 
-  /** Python on Kubernetes has a factor of 0.4; an invalid factor is ignored. */
+  /** Python on Kubernetes has an overhead factor of 0.4; an invalid factor is ignored. */
   @Test
   void usesTheFactorOfTheApplication() {
     MemoryLimits python = on("k8s://c", "0.4");
@@ -49,7 +52,7 @@ class MemoryLimitsTest {
     assertEquals(11 * GIB, broken.bytes(0));
   }
 
-  /** There is no limit for other masters, or if the profile is unknown. */
+  /** The limit is unknown for other masters, or if the resource profile is unknown. */
   @Test
   void isAbsentWithoutALimit() {
     for (String master :
@@ -62,7 +65,7 @@ class MemoryLimitsTest {
     assertNull(on("yarn", null).bytes(0));
   }
 
-  /** Profiles, master and factor are restored from a checkpoint. */
+  /** Profiles, master and overhead factor are restored from a checkpoint. */
   @Test
   void isRestoredFromACheckpoint() {
     MemoryLimits limits = on("k8s://c", "0.4");

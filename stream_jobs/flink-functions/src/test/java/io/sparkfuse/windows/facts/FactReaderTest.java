@@ -116,7 +116,10 @@ class FactReaderTest {
     assertEquals(StringData.fromString("b"), properties.keyArray().getString(1));
   }
 
-  /** Each kind of invalid record has its own reason; its row holds the reason and a cut payload. */
+  /**
+   * Each kind of invalid record has its own reason; the row of the record contains the reason and a
+   * truncated payload.
+   */
   @Test
   void givesTheReasonForEachInvalidRecord() throws Exception {
     assertReason("the record is empty", null);
@@ -137,7 +140,9 @@ class FactReaderTest {
     assertTrue(row.isNullAt(0) && row.isNullAt(2) && row.isNullAt(6));
   }
 
-  /** If any bytes of a fact are cut or changed, the result is a row or a reason, never an error. */
+  /**
+   * If any bytes of a fact are removed or changed, the result is a row or a reason, never an error.
+   */
   @Test
   void damagedRecordsRaiseNoError() throws Exception {
     byte[] whole =
@@ -160,7 +165,7 @@ class FactReaderTest {
     }
   }
 
-  /** A column that a fact does not have, or has with another type, is rejected during planning. */
+  /** Planning rejects a column that facts do not have, or have with another type. */
   @Test
   void rejectsUnknownColumns() {
     RowType unknown = row(DataTypes.FIELD("app_idd", DataTypes.STRING()));

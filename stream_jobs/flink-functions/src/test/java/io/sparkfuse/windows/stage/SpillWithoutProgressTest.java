@@ -8,9 +8,12 @@ import io.sparkfuse.contracts.TaskProgress;
 import io.sparkfuse.windows.wire.RunningTask;
 import org.junit.jupiter.api.Test;
 
-/** The columns about spill by tasks that neither read nor write. */
+/** Tests the columns about tasks that spill but neither read nor write. */
 class SpillWithoutProgressTest {
-  /** The shortest time without progress, the most bytes, and the last spill of that task. */
+  /**
+   * The row has the shortest time without progress, the most spilled bytes, and the last spill of
+   * the task with the most bytes.
+   */
   @Test
   void lastSpillIsOfTheTaskWithTheMostBytes() {
     StageLive row = row(0, task(1, 90_000, 500, 60_000L), task(2, 40_000, 20, 100L));
@@ -20,7 +23,7 @@ class SpillWithoutProgressTest {
     assertEquals(60_000, row.getRunningSinceSpillMs());
   }
 
-  /** A task without known progress counts as one that reads and writes now. */
+  /** A task whose progress is unknown is treated as one that reads and writes now. */
   @Test
   void unknownTaskReadsAndWritesNow() {
     RunningTask started = RunningTask.newBuilder().setTaskId(3).build();
@@ -30,7 +33,7 @@ class SpillWithoutProgressTest {
     assertEquals(90_000, row(0, task(1, 90_000, 500, 5L)).getRunningSinceProgressMinMs());
   }
 
-  /** Without a running task, and without spill, the columns are absent. */
+  /** Without a running task, or without spill, the columns are absent. */
   @Test
   void absentWithoutEvidence() {
     assertEquals(StageLive.getDefaultInstance(), row(0));

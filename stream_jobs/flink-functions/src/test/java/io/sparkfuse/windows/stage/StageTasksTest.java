@@ -21,11 +21,13 @@ import io.sparkfuse.windows.wire.TaskChanges;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** The rows of slow, failed and outliving tasks of a stage. */
+/** Tests the rows of a stage's tasks that are slow, failed, or outlive the stage. */
 class StageTasksTest {
   private static final long T0 = 1_000_000;
 
-  /** The slowest task is chosen among ended and running tasks, with its known columns. */
+  /**
+   * The slowest task is chosen among ended and running tasks, and the row has its known columns.
+   */
   @Test
   void slowestTaskCanHaveEndedOrRun() throws Exception {
     Stage stage = new Stage();
@@ -60,7 +62,7 @@ class StageTasksTest {
     assertFalse(running.hasSlowestTaskGcMs());
   }
 
-  /** A running task keeps its executor and host over windows without progress. */
+  /** A running task keeps its executor and host in windows without progress. */
   @Test
   void keepsExecutorAndHostOverWindows() throws Exception {
     Stage stage = new Stage();
@@ -72,7 +74,10 @@ class StageTasksTest {
     assertEquals("h7", row.getSlowestTaskHost());
   }
 
-  /** Unknown values of the slowest task, and values derived from them, are absent. */
+  /**
+   * If a value of the slowest task is unknown, its column and the columns derived from it are
+   * absent.
+   */
   @Test
   void unknownColumnsAreAbsent() throws Exception {
     StageLive row =
@@ -125,7 +130,10 @@ class StageTasksTest {
     assertEquals(10_000, later.getTasks(0).getOutlivedMs());
   }
 
-  /** A window emits the failure classes that changed in it, each with all its failures so far. */
+  /**
+   * A window emits a row for each failure class that changed in the window, with all failures of
+   * that class so far.
+   */
   @Test
   void emitsFailureClassesThatChanged() throws Exception {
     Stage stage = new Stage();
@@ -181,7 +189,7 @@ class StageTasksTest {
     return new Window(T0 + number * 5000L);
   }
 
-  /** Builds a window step by step. */
+  /** Builds the task changes of one window step by step. */
   private static final class Window {
     private final long endMs;
     private final TaskChanges.Builder tasks = TaskChanges.newBuilder();

@@ -44,7 +44,10 @@ class StageTest {
     assertEquals(104, last.getStage().getDurationMaxMs());
   }
 
-  /** An end before its start, or progress after an end, leaves no running task. */
+  /**
+   * If a task's end arrives before its start, or its progress after its end, no running task
+   * remains.
+   */
   @Test
   void endedTaskStaysEnded() {
     Stage stage = new Stage();
@@ -62,7 +65,7 @@ class StageTest {
     assertEquals(0, late.getTasksCount());
   }
 
-  /** Beyond the limit tasks are only counted; the number of running tasks stays correct. */
+  /** Tasks beyond the limit are only counted, and the number of running tasks stays correct. */
   @Test
   void boundsTheTrackedTasks() {
     Stage stage = new Stage();
@@ -80,7 +83,10 @@ class StageTest {
     assertEquals(0, after.getRunningUntrackedTasks());
   }
 
-  /** Task ends after the end of their stage count until the grace period is over. */
+  /**
+   * A task end that arrives after the end of its stage is added to that stage until the grace
+   * period is over.
+   */
   @Test
   void keepsAStageForItsGracePeriod() throws Exception {
     Stage stage = new Stage();
@@ -98,7 +104,10 @@ class StageTest {
     assertEquals(2, beyond.getStage().getFinishedTasks());
   }
 
-  /** Missing task ends lower the share of a succeeded stage; too many make it overcounted. */
+  /**
+   * Missing task ends lower the ended share of a succeeded stage; too many task ends mark the stage
+   * as overcounted.
+   */
   @Test
   void comparesEndsWithTheNumberOfTasks() {
     Stage stage = new Stage();
@@ -116,7 +125,8 @@ class StageTest {
   }
 
   /**
-   * Without progress the age of a task follows from its launch; otherwise the reported age is used.
+   * Without reported progress, the age of a task is the time since its launch; otherwise the
+   * reported age is used.
    */
   @Test
   void prefersTheAgeThatTheExecutorReports() {
@@ -134,7 +144,7 @@ class StageTest {
     assertNull(row.hasBytesRatio() ? row.getBytesRatio() : null);
   }
 
-  /** The rows of SQL operators are reported with the end of the stage, also after a restart. */
+  /** The rows of SQL operators are reported from the end of the stage on, even after a restart. */
   @Test
   void reportsOperatorRowsAfterTheEnd() throws Exception {
     Stage stage = new Stage();

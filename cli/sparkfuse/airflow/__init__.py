@@ -1,0 +1,9 @@
+"""Refuses retries of Airflow tasks that Sparkfuse knows to be in vain, for Airflow 2.10 and later.
+
+It needs only Airflow and the package `sparkfuse` without extras. See docs/airflow.md.
+"""
+
+from sparkfuse.airflow.retries import guarded, refuse_doomed_retries
+from sparkfuse.airflow.verdict import Verdict
+
+__all__ = ["Verdict", "guarded", "refuse_doomed_retries"]

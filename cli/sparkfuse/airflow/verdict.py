@@ -1,0 +1,81 @@
+"""Decides from the evidence of a failed Spark job whether a retry of its Airflow task can succeed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sparkfuse_rules.knowledge.failures import UNKNOWN, classify
+from sparkfuse_rules.knowledge.first_cause import first_cause
+
+NEVER, TRANSIENT, LARGER = "never", "transient", "larger"
+FUSE = "fuse"
+# Written by the plugin into the exception of a stopped job, and by `sparkfuse.hook` into its own exception.
+_FUSE_TEXT = re.compile(r"\[SPARKFUSE_FUSE_BLOWN\].{0,2000}|the fuse has blown.{0,2000}", re.DOTALL)
+_FUSE_ERROR = "sparkfuse.hook"
+# An exception of PySpark or of its gateway; the texts of other exceptions must name a class of Spark.
+_SPARK_PACKAGES = ("pyspark", "py4j")
+_SPARK_TEXT = re.compile(r"\borg\.apache\.spark\.|\bpyspark\.errors\.|\bpy4j\.protocol\.")
+MOST_CAUSES = 20
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a retry can succeed (``never``, ``transient``, ``larger``), the failure and the evidence as a sentence.
+
+    ``failure`` is a class of docs/failures.md, or ``fuse`` if Sparkfuse stopped the job.
+    """
+
+    retry: str
+    failure: str
+    evidence: str
+
+    def __str__(self) -> str:
+        advice = {
+            NEVER: "a retry would fail in the same way",
+            LARGER: "a retry can succeed only with more memory",
+        }.get(self.retry, "a retry can succeed")
+        return f"Sparkfuse: {advice} ({self.failure}). {self.evidence}"
+
+
+def fuse_verdict(reason: str) -> Verdict:
+    """Return the verdict on a job that the fuse stopped: without a change it would run away again."""
+    return Verdict(NEVER, FUSE, f"The fuse stopped the job: {' '.join(reason.split())}")
+
+
+def verdict_of_text(text: str) -> Verdict | None:
+    """Return the verdict on the text of a Spark failure; None if its class is unknown."""
+    if stopped := _FUSE_TEXT.search(text):
+        return fuse_verdict(stopped[0])
+    cause = first_cause(text) or ""
+    # The innermost cause decides, because the text before it is often a stack of frames that names no failure.
+    found = classify(None, cause)
+    if found == UNKNOWN:
+        found = classify(None, text)
+    return None if found == UNKNOWN else Verdict(found.retry, found.reason, cause)
+
+
+def verdict_of_exception(error: BaseException) -> Verdict | None:
+    """Return the verdict on an exception and its causes; None if none of them comes from Spark or the class is unknown.
+
+    The failure classes describe failures of Spark jobs, so an exception of other code is never classified.
+    """
+    for each in _causes(error):
+        package = type(each).__module__
+        if package == _FUSE_ERROR:
+            return fuse_verdict(str(each))
+        text = f"{type(each).__name__}: {each}"
+        if package.split(".")[0] in _SPARK_PACKAGES or _SPARK_TEXT.search(text):
+            return verdict_of_text(text)
+    return None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield the exception, then what it was raised from or while handling; limited, because chains can be circular."""
+    current: BaseException | None = error
+    for _ in range(MOST_CAUSES):
+        if current is None:
+            return
+        yield current
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)

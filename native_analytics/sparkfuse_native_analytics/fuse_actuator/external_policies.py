@@ -1,0 +1,78 @@
+"""The policies that the actuator accepts, by the hash of their lines: a signal cannot choose its own conditions.
+
+The conditions of an external stop are about the latest row of the application in `live`.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sparkfuse_rules.errors import RuleError
+from sparkfuse_rules.policies import policy_hash
+from sparkfuse_rules.rule import EXTERNAL_STOP, Condition
+
+_COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+    "=": operator.eq,
+}
+
+
+@dataclass(frozen=True)
+class ExternalPolicy:
+    """One policy that allows an external stop; see ``policy_line`` for the fields."""
+
+    rule: str
+    conditions: tuple[Condition, ...]
+    after_ms: int
+    max_counter_age_ms: int
+    requires_approval: bool
+
+
+def holds(condition: Condition, value: float) -> bool:
+    """Return whether a value satisfies a condition."""
+    return _COMPARISONS[condition.operator](value, condition.threshold)
+
+
+def read_external_policies(path: Path) -> Mapping[str, ExternalPolicy]:
+    """Return the policies of a file with an external stop and conditions, by hash.
+
+    Without conditions nothing could be verified, so such a policy is not accepted. Raises RuleError for a line that is
+    no policy.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RuleError(f"{path}: cannot be read: {error}") from error
+    found = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            content = json.loads(line)
+            if EXTERNAL_STOP in content["actions"] and content["conditions"]:
+                found[policy_hash(line)] = _policy(content)
+        except (ValueError, KeyError, TypeError) as error:
+            raise RuleError(f"{path}: line {number} is no policy: {error!r}") from error
+    return found
+
+
+def _policy(content: Mapping[str, Any]) -> ExternalPolicy:
+    conditions = tuple(
+        Condition(str(each["column"]), str(each["operator"]), float(each["threshold"]))
+        for each in content["conditions"]
+    )
+    if unknown := [each.operator for each in conditions if each.operator not in _COMPARISONS]:
+        raise ValueError(f"there is no operator {unknown[0]}")
+    return ExternalPolicy(
+        rule=str(content["rule"]),
+        conditions=conditions,
+        after_ms=int(content["after_ms"]),
+        max_counter_age_ms=int(content["max_counter_age_ms"]),
+        requires_approval=content["requires_approval"] is not False,
+    )

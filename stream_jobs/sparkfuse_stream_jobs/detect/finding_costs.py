@@ -1,0 +1,48 @@
+"""Adds to the run of a finding what the application cost until then, and what stopping it now avoids."""
+
+from __future__ import annotations
+
+from sparkfuse_contracts.generated.finding_pb2 import FindingRun
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_rules.knowledge.money import cost, cost_avoided
+from sparkfuse_rules.prices import Prices
+
+_MS, _MIB = 1000, 1024
+_RUNNING = "running"
+
+
+def fill_costs(run: FindingRun, row: LiveRow, prices: Prices) -> bool:
+    """Add the costs to the run, and return whether they are known. What is unknown stays absent, and is never 0."""
+    memory_known = row.HasField("allocated_memory_mib_ms")
+    gib_seconds = row.allocated_memory_mib_ms / _MIB / _MS if memory_known else None
+    core_seconds = row.allocated_core_ms / _MS if row.HasField("allocated_core_ms") else None
+    so_far = cost(core_seconds, gib_seconds, prices)
+    if so_far is None:
+        return False
+    run.cost = so_far
+    if (rest := cost_avoided(so_far, row.window_end_ms - row.app_start_ms, remaining_ms(row))) is not None:
+        run.cost_avoidable = rest
+    return True
+
+
+def remaining_ms(row: LiveRow) -> int | None:
+    """Return the time until the usual end of the stage or application, or else until the deadline; None if unknown.
+
+    An application has a forecast. A stage has a projection from its progress, or the expected duration of earlier runs.
+    A finding about anything else uses the deadline only, and an ended application has no rest.
+    """
+    candidates: list[int | None] = []
+    if row.HasField("application"):
+        if row.application.status != _RUNNING:
+            return None
+        candidates = [_known(row.application, "remaining_ms"), _known(row.application, "deadline_left_ms")]
+    elif row.HasField("stage") and row.stage.status == _RUNNING and row.stage.HasField("elapsed_ms"):
+        ends = (_known(row.stage, name) for name in ("projected_ms", "expected_ms"))
+        candidates = [None if end is None else end - row.stage.elapsed_ms for end in ends]
+    if row.HasField("run_deadline_ms"):
+        candidates.append(row.run_deadline_ms - row.window_end_ms)
+    return next((each for each in candidates if each is not None and each > 0), None)
+
+
+def _known(columns: object, name: str) -> int | None:
+    return getattr(columns, name) if columns.HasField(name) else None  # type: ignore[attr-defined]  # a message

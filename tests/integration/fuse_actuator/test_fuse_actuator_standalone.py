@@ -1,0 +1,78 @@
+"""The external actuator ends a hung application on a real standalone master of Spark 3.5."""
+
+from __future__ import annotations
+
+import json
+import signal
+import urllib.request
+from pathlib import Path
+
+import psutil
+import pytest
+
+from sparkfuse.stack.layout import free_ports
+from tests.integration.collectors.spark_runs import SparkRun
+from tests.integration.collectors.standalone import standalone_master
+from tests.integration.fuse_actuator.conftest import Fuse
+from tests.waiting import wait_for
+
+JOB = Path(__file__).parent / "jobs" / "hang.py"
+NO_PLUGIN = {"spark.plugins": "", "spark.jars": "", "spark.executor.memory": "500m"}
+
+
+def driver_of(run):
+    """Return the JVM of the driver."""
+    return next(each for each in psutil.Process(run.pid).children(recursive=True) if each.name() == "java")
+
+
+def executors_of(app_id):
+    """Return the processes of the application's executors."""
+    found = []
+    for process in psutil.process_iter(["name", "cmdline"]):
+        command = process.info["cmdline"] or []
+        if process.info["name"] == "java" and app_id in command and "--executor-id" in command:
+            found.append(process)
+    return found
+
+
+def applications(url, part):
+    with urllib.request.urlopen(f"{url}/json/", timeout=10) as reply:
+        return {each["id"]: each["state"] for each in json.load(reply)[part]}
+
+
+@pytest.mark.timeout(600)
+def test_hung_application_is_ended_on_a_real_master(bus, keys, operator, start_actuator, tmp_path):
+    """The driver is stopped by SIGSTOP, so nothing inside it can act; the master ends the application.
+
+    Its executors end, and another application on the same master continues.
+    """
+    (port,) = free_ports(1)
+    url, limits = f"http://127.0.0.1:{port}", {"spark.cores.max": "1"}
+    with standalone_master("spark35", tmp_path, port) as address:
+        settings = {**NO_PLUGIN, **limits, "spark.master": address}
+        runs = [SparkRun("spark35", JOB, settings, tmp_path / f"{name}.log") for name in ("hung", "healthy")]
+        try:
+            app_id, healthy_id = (run.wait_for_line("APPLICATION") for run in runs)
+            fuse = Fuse(bus, keys, app_id, int(runs[0].wait_for_line("START")), attempt=0)
+            wait_for(lambda: executors_of(app_id) and executors_of(healthy_id), 120, "the executors")
+            driver = driver_of(runs[0])
+            driver.send_signal(signal.SIGSTOP)
+            fuse.line = fuse.line.replace('"after_ms": 1800000', '"after_ms": 0').replace("outlived", "driver_silent")
+            (tmp_path / "policies.jsonl").write_text(f"{fuse.line}\n")
+            fuse.arm(operator)
+            start_actuator("standalone", {"url": url})
+            fuse.put_row(status="running", running_jobs=1, driver_silent_ms=2_400_000)
+            outcome = fuse.outcome(fuse.send())
+
+            assert outcome.outcome == "ended"
+            assert applications(url, "completedapps") == {app_id: "KILLED"}
+            assert applications(url, "activeapps") == {healthy_id: "RUNNING"}
+            wait_for(lambda: not executors_of(app_id), 60, "the end of the executor")
+            assert len(executors_of(healthy_id)) == 1
+            driver.send_signal(signal.SIGCONT)
+            assert runs[0].ended() != 0
+        finally:
+            for run in runs:
+                for child in psutil.Process(run.pid).children(recursive=True) if psutil.pid_exists(run.pid) else ():
+                    child.send_signal(signal.SIGCONT)
+                run.stop()

@@ -1,0 +1,105 @@
+"""The verdict of the Airflow integration on exceptions and texts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from sparkfuse.airflow import Verdict, refuse_doomed_retries
+from sparkfuse.airflow.verdict import verdict_of_exception, verdict_of_text
+from sparkfuse.hook import FuseBlownError
+
+MISSING = "[TABLE_OR_VIEW_NOT_FOUND] The table or view `orders` cannot be found."
+Py4JJavaError = type("Py4JJavaError", (Exception,), {"__module__": "py4j.protocol"})
+BLOWN = FuseBlownError("stage_runaway_spill", "60 GiB", "set a hold")
+
+
+def caused(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        pytest.param(Py4JJavaError(f"org.apache.spark.sql.AnalysisException: {MISSING}"), ("never", "sql_invalid"),
+                     id="exception of the gateway"),
+        pytest.param(caused(RuntimeError("load failed"), Py4JJavaError("java.net.ConnectException: Connection reset")),
+                     ("transient", "network"), id="cause of another exception"),
+        pytest.param(RuntimeError(f"org.apache.spark.sql.AnalysisException: {MISSING}"), ("never", "sql_invalid"),
+                     id="text that names a class of Spark"),
+        pytest.param(Py4JJavaError("org.apache.spark.SparkException: Job aborted\n\tat x\nCaused by: "
+                                   "java.lang.OutOfMemoryError: Java heap space\n\tat y"),
+                     ("larger", "heap_memory"), id="innermost cause of a Java stack"),
+        pytest.param(BLOWN, ("never", "fuse"), id="exception of the fuse"),
+        pytest.param(caused(ValueError("x"), BLOWN), ("never", "fuse"), id="cause is the fuse"),
+        pytest.param(ValueError(f"AnalysisException: {MISSING}"), None, id="exception of other code"),
+        pytest.param(Py4JJavaError("something new"), None, id="unknown class"),
+    ],
+)  # fmt: skip
+def test_verdict_follows_the_failure_class(error, expected):
+    """Only failures of Spark are classified; a job that the fuse stopped is doomed."""
+    found = verdict_of_exception(error)
+
+    assert (None if found is None else (found.retry, found.failure)) == expected
+
+
+def test_fuse_reason_of_spark_is_kept():
+    """The reason that the plugin writes into Spark's exception is the evidence of the verdict."""
+    text = (
+        "org.apache.spark.SparkException: Job 3 cancelled: [SPARKFUSE_FUSE_BLOWN] Sparkfuse cancelled stage 7. "
+        "Rule: stage_runaway_spill. Evidence: 60 GiB. To override: set a hold. (signal s1)"
+    )
+
+    assert str(verdict_of_text(text)).startswith(
+        "Sparkfuse: a retry would fail in the same way (fuse). The fuse stopped the job: [SPARKFUSE_FUSE_BLOWN]"
+    )
+
+
+def test_circular_causes_end():
+    """A chain of causes that refers to itself is read only once around."""
+    first, second = ValueError("a"), ValueError("b")
+    first.__cause__, second.__cause__ = second, first
+
+    assert verdict_of_exception(first) is None
+
+
+def test_larger_passes_unless_it_is_refused():
+    """By default a failure for lack of memory passes unchanged, because an operator may change the memory."""
+    with pytest.raises(Py4JJavaError), refuse_doomed_retries():
+        raise Py4JJavaError("java.lang.OutOfMemoryError: Java heap space")
+
+
+def test_success_passes_the_result():
+    """A task that succeeds is not changed."""
+
+    @refuse_doomed_retries()
+    def add(one: int, two: int) -> int:
+        return one + two
+
+    assert add(1, 2) == 3
+
+
+def test_integration_needs_no_heavy_package():
+    """The integration imports only the standard library and YAML, so it fits into the environment of Airflow."""
+    code = (
+        "import sys; import sparkfuse.airflow; from sparkfuse.airflow.verdict import verdict_of_text as v; v('x');"
+        "import sparkfuse.airflow.store;"
+        "print(*sorted({n.split('.')[0] for n in sys.modules} - set(sys.stdlib_module_names)))"
+    )
+    done = subprocess.run([sys.executable, "-S", "-c", _with_paths(code)], capture_output=True, text=True, check=True)
+    own = {"__main__", "sparkfuse", "sparkfuse_rules", "sparkfuse_contracts", "yaml", "_yaml"}
+    found = {name for name in done.stdout.split() if "cython" not in name}  # the runtime of YAML's C code
+
+    assert found - own == set()
+
+
+def _with_paths(code: str) -> str:
+    return f"import sys; sys.path += {sys.path!r}; {code}"
+
+
+def test_verdict_is_one_sentence_each():
+    """A verdict reads as advice, failure class and evidence."""
+    assert str(Verdict("transient", "network", "refused")) == "Sparkfuse: a retry can succeed (network). refused"
