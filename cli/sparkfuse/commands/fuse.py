@@ -48,6 +48,7 @@ Limit = Annotated[int, typer.Option("--limit", min=1, help="Most rows.")]
 @commands.command()
 def status(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     """Show the controller's epoch, the acts of the last hour, and all holds, armings and requests in force."""
+    from sparkfuse_native_analytics.fuse_controller.protected import PATTERNS
     from sparkfuse_native_analytics.fuse_operator import state
 
     settings, now_ms = _settings(home), _now_ms()
@@ -55,6 +56,7 @@ def status(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     book, in_force = _ask(lambda: state.read_controls(settings, _trusted(settings, home)))
     recent = [record for record in audit.records if now_ms - record.at_ms < UNITS["h"]]
     pending = audit.pending_approvals(now_ms)
+    protected = _policies(settings).safeguards.protected
     if as_json:
         print_json(
             {
@@ -64,6 +66,7 @@ def status(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
                 "steps_of_last_hour": _counts(recent),
                 "controls": [_control_row(control) for control in in_force],
                 "unverified_controls": book.unverified(),
+                "protected": [dataclasses.asdict(each) for each in protected],
                 "approvals_requested": [{"digest": each.digest, **_record_row(each)} for each in pending],
             }
         )
@@ -73,6 +76,9 @@ def status(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     typer.echo(f"Steps of the last hour: {steps}.")
     for key, reason in book.unverified().items():
         typer.echo(f"Everything is held: the control {key!r} cannot be verified: {reason}.")
+    for each in protected:
+        patterns = ", ".join(f"{name} {getattr(each, name)}" for name in PATTERNS if getattr(each, name) != "*")
+        typer.echo(f"Protected by sparkfuse.yaml: {patterns or 'every job'} ({each.reason}).")
     _print_controls(in_force)
     _print_pending(pending)
 

@@ -10,6 +10,7 @@ from sparkfuse_native_analytics.fuse_controller.controller_policy import Control
 from sparkfuse_native_analytics.fuse_controller.controls import ControlBook, Subject
 from sparkfuse_native_analytics.fuse_controller.finding_registry import Candidate, FindingRegistry
 from sparkfuse_native_analytics.fuse_controller.gates import AffectedApplications, Case, Health
+from sparkfuse_native_analytics.fuse_controller.protected import JobOwner, protection
 from sparkfuse_native_analytics.fuse_controller.scope import Run, Scope
 from sparkfuse_native_analytics.fuse_controller.silences import Silence, SilencesUnknownError, silence_of
 from sparkfuse_native_analytics.fuse_controller.view import LiveView, RuleMatch
@@ -52,6 +53,7 @@ class Fleet:
     ) -> None:
         self.now_ms = now_ms
         self._policy, self._acts, self._controls, self._health = policy, acts, controls, health
+        self._view = view
         self._silences = Silences()
         self._matches: Mapping[Scope, Sequence[RuleMatch]] = view.evaluate(now_ms)
         found = ((each, policy.for_job(each.scope.rule, each.finding.job_key)) for each in findings.candidates(now_ms))
@@ -107,10 +109,18 @@ class Fleet:
             health=self._health,
             applications=self.applications.get(scope.run.cluster, AffectedApplications(scope.run.cluster, 0, 0)),
             bounds=safeguards.big_picture,
+            protected=self._protection(candidate),
             hold=self._hold(subject_of(candidate)),
             silence=self._silences.reason(candidate, mode),
-            over_budget=self._acts.over_budget(_planned(candidate, mode, self.now_ms), self.now_ms, safeguards.budget),
+            over_budget=self._acts.over_budget(
+                _planned(candidate, mode, self.now_ms), self.now_ms, safeguards.budget_at(self.now_ms)
+            ),
         )
+
+    def _protection(self, candidate: Candidate) -> str | None:
+        finding, user = candidate.finding, self._view.user_of(candidate.scope.run)
+        owner = JobOwner(finding.job_key, finding.team, finding.tenant, candidate.scope.run.cluster, user)
+        return protection(self._policy.safeguards.protected, owner)
 
     def _hold(self, subject: Subject) -> str | None:
         if found := self._controls.hold(subject, self.now_ms):

@@ -54,8 +54,9 @@ class Health:
 class Case:
     """Everything that a decision depends on.
 
-    ``match`` is the match of the rule on the controller's own latest row, or None. ``hold``, ``silence`` and
-    ``over_budget`` are the reason for a refusal, or None. ``silence`` is set too if the silences are not known.
+    ``match`` is the match of the rule on the controller's own latest row, or None. ``protected``, ``hold``,
+    ``silence`` and ``over_budget`` are the reason for a refusal, or None. ``silence`` is also set if the silences are
+    not known.
     """
 
     candidate: Candidate
@@ -66,6 +67,7 @@ class Case:
     health: Health
     applications: AffectedApplications
     bounds: BigPicture
+    protected: str | None = None
     hold: str | None = None
     silence: str | None = None
     over_budget: str | None = None
@@ -140,6 +142,11 @@ def fuse_ready(case: Case) -> Refusal | None:
     return None if ready(case.fuse) else Refusal("fuse", None, "the last act may still take effect")
 
 
+def protected(case: Case) -> Refusal | None:
+    """Refuse an act on a job that sparkfuse.yaml protects."""
+    return Refusal("protected", HELD, case.protected) if case.protected is not None else None
+
+
 def hold(case: Case) -> Refusal | None:
     """Refuse an act that a hold of an operator or of sparkfuse.yaml prevents."""
     return Refusal("hold", HELD, case.hold) if case.hold is not None else None
@@ -172,6 +179,7 @@ GATES: Mapping[str, Gate] = {
     "completeness": completeness,
     "severity": severity,
     "fuse": fuse_ready,
+    "protected": protected,
     "hold": hold,
     "silence": silence,
     "big_picture": big_picture,

@@ -1,15 +1,18 @@
-"""Limits on what the fuse controller may do: budgets, cool-down times and holds, from sparkfuse.yaml."""
+"""Limits on what the fuse controller may do, from sparkfuse.yaml: budgets, cool-down times, holds, protected jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
 from sparkfuse_native_analytics.fuse_controller.fuse import Times
 from sparkfuse_native_analytics.fuse_controller.patterns import matches
+from sparkfuse_native_analytics.fuse_controller.protected import Protected, read_protected
+from sparkfuse_native_analytics.fuse_controller.working_hours import KEYS as HOURS_KEYS
+from sparkfuse_native_analytics.fuse_controller.working_hours import WorkingHours, read_working_hours
 from sparkfuse_rules import strict_yaml
 from sparkfuse_rules.errors import RuleError
 from sparkfuse_rules.overrides import read_list, read_section
@@ -78,6 +81,15 @@ class Safeguards:
     big_picture: BigPicture = field(default_factory=BigPicture)
     arming: Arming = field(default_factory=Arming)
     holds: tuple[Hold, ...] = ()
+    protected: tuple[Protected, ...] = ()
+    working_hours: WorkingHours | None = None
+    budget_outside: Budget | None = None
+
+    def budget_at(self, now_ms: int) -> Budget:
+        """Return the budget that applies now: another one may apply outside of the working hours."""
+        if self.working_hours is None or self.budget_outside is None or self.working_hours.contain(now_ms):
+            return self.budget
+        return self.budget_outside
 
 
 def read_safeguards(path: Path | None) -> Safeguards:
@@ -85,11 +97,13 @@ def read_safeguards(path: Path | None) -> Safeguards:
     if path is None:
         return Safeguards()
     place = f"{path}: fuse"
-    keys = ("budget", "cool_down", "quiet", "big_picture", "arming")
+    keys = ("budget", "cool_down", "quiet", "big_picture", "arming", "protected", "working_hours")
     content = strict_yaml.mapping(place, read_section(path, "fuse"), keys)
     times = Times()
+    budget = _budget(f"{place}.budget", content.get("budget") or {}, Budget())
+    hours, outside = _hours(f"{place}.working_hours", content.get("working_hours"), budget)
     return Safeguards(
-        budget=_budget(f"{place}.budget", content.get("budget") or {}),
+        budget=budget,
         times=Times(
             _duration(f"{place}.cool_down", content.get("cool_down"), times.cool_down_ms),
             _duration(f"{place}.quiet", content.get("quiet"), times.quiet_ms),
@@ -97,6 +111,9 @@ def read_safeguards(path: Path | None) -> Safeguards:
         big_picture=_big_picture(f"{place}.big_picture", content.get("big_picture") or {}),
         arming=_arming(f"{place}.arming", content.get("arming") or {}),
         holds=tuple(_hold(f"{path}: holds[{number}]", entry) for number, entry in enumerate(read_list(path, "holds"))),
+        protected=_protected(f"{place}.protected", content.get("protected") or []),
+        working_hours=hours,
+        budget_outside=outside,
     )
 
 
@@ -104,9 +121,25 @@ def _duration(place: str, value: object, default: int) -> int:
     return default if value is None else strict_yaml.duration_ms(place, value)
 
 
-def _budget(place: str, value: object) -> Budget:
+def _budget(place: str, value: object, default: Budget) -> Budget:
     content = strict_yaml.mapping(place, value, tuple(each.name for each in fields(Budget)))
-    return Budget(**{name: _count(f"{place}.{name}", each) for name, each in content.items()})
+    return replace(default, **{name: _count(f"{place}.{name}", each) for name, each in content.items()})
+
+
+def _hours(place: str, value: object, budget: Budget) -> tuple[WorkingHours | None, Budget | None]:
+    """Return the working hours and the budget outside of them; None without the section."""
+    if value is None:
+        return None, None
+    content = strict_yaml.mapping(place, value, HOURS_KEYS)
+    if not content.get("outside"):
+        raise RuleError(f"{place}.outside: must be the budgets outside of these hours, such as {{global_per_hour: 0}}")
+    return read_working_hours(place, content), _budget(f"{place}.outside", content["outside"], budget)
+
+
+def _protected(place: str, value: object) -> tuple[Protected, ...]:
+    if not isinstance(value, list):
+        raise RuleError(f"{place}: must be a list, but is {value!r}")
+    return tuple(read_protected(f"{place}[{number}]", entry) for number, entry in enumerate(value))
 
 
 def _count(place: str, value: object) -> int:

@@ -33,6 +33,7 @@ _RUN = ("cluster", "app_id", "app_attempt", "app_start_ms")
 _STAGE_ROW, _APPLICATION_ROW, _ENDED_ROW = "stage", "application", "application_ended"
 # The windows job emits these rows even if the application sends nothing, so they do not show that the application runs.
 _NOT_FROM_APPLICATION = ("tick", _APPLICATION_ROW)
+_USER = "application_user_name"
 RUNNING = "running"
 
 
@@ -86,6 +87,7 @@ class LiveView:
         self._variants: tuple[Variant, ...] = ()
         self._stages: pa.Table | None = None
         self._seen: dict[Run, int] = {}
+        self._users: dict[Run, str] = {}
         self.use(variants)
 
     def use(self, variants: Sequence[Variant]) -> None:
@@ -141,9 +143,14 @@ class LiveView:
         """The number of application attempts by cluster that sent a row within the last minute and have not ended."""
         return Counter(run.cluster for run, seen_ms in self._seen.items() if now_ms - seen_ms <= RUNNING_MS)
 
+    def user_of(self, run: Run) -> str | None:
+        """Return the user who runs the application; None if no row named the user yet."""
+        return self._users.get(run)
+
     def _latest(self, now_ms: int) -> SessionContext | None:
         """Reduce the rows to the latest one of each stage, and register them as the table ``latest``."""
         self._seen = {run: seen_ms for run, seen_ms in self._seen.items() if now_ms - seen_ms <= KEEP_MS}
+        self._users = {run: user for run, user in self._users.items() if run in self._seen}
         if self._stages is None or self._stages.num_rows == 0:
             return None
         context = SessionContext()
@@ -180,6 +187,10 @@ class LiveView:
             self._seen[run] = max(self._seen.get(run, 0), row["window_end_ms_max"] or 0)
         for row in named.filter(ended).to_pylist():
             self._seen.pop(_run(row), None)
+        of_users = rows.filter(pc.is_valid(rows[_USER])).select([*_RUN, _USER])
+        self._users.update(
+            (_run(row), row[_USER]) for row in of_users.group_by([*_RUN, _USER]).aggregate([]).to_pylist()
+        )
 
 
 def _endings(rows: pa.Table, watched: frozenset[Run]) -> list[Ending]:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 
 import pytest
 
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.fuse_controller.controller_policy import PolicyReloader
 from sparkfuse_native_analytics.fuse_controller.fuse import Times
+from sparkfuse_native_analytics.fuse_controller.protected import Protected
 from sparkfuse_native_analytics.fuse_controller.safeguards import (
     Arming,
     BigPicture,
@@ -15,6 +17,7 @@ from sparkfuse_native_analytics.fuse_controller.safeguards import (
     Safeguards,
     read_safeguards,
 )
+from sparkfuse_native_analytics.fuse_controller.working_hours import WorkingHours
 from sparkfuse_rules.errors import RuleError
 
 WHOLE = """
@@ -29,6 +32,13 @@ holds:
   - {reason: for ever}
   - {reason: exact, until: "2026-11-30T06:00:00+01:00"}
 """
+
+
+def hours(text: str) -> str:
+    """Return a file with working hours; keys of ``text`` replace the valid ones."""
+    valid = {"from": "9:00", "to": "17:00", "outside": "{global_per_hour: 0}"}
+    missing = ", ".join(f"{key}: {value}" for key, value in valid.items() if f"{key}:" not in text)
+    return f"fuse: {{working_hours: {{{text}{', ' if missing else ''}{missing}}}}}"
 
 
 @pytest.fixture
@@ -73,6 +83,16 @@ def test_defaults_apply_without_a_file():
         ("fuse: {cool_down: 5}", ["duration"]),
         ("fuse: {big_picture: {share: 2}}", ["at most 1"]),
         ("fuse: {arming: {probes: many}}", ["fuse.arming.probes"]),
+        ("fuse: {protected: {job: x}}", ["fuse.protected: must be a list"]),
+        ("fuse: {protected: [{reason: x}]}", ["fuse.protected[0]", "at least one of job, team"]),
+        ("fuse: {protected: [{job: x}]}", ["fuse.protected[0].reason"]),
+        ("fuse: {protected: [{reason: x, jobs: y}]}", ["'job'"]),
+        ("fuse: {working_hours: {zone: UTC, from: 9:00, to: 17:00}}", ["working_hours.outside"]),
+        (hours("zone: Mars/Olympus"), ["working_hours.zone", "'Mars/Olympus'"]),
+        (hours("zone: UTC, days: [monday]"), ["working_hours.days", "'monday'"]),
+        (hours("zone: UTC, from: 25:00"), ["working_hours.from", "24:00"]),
+        (hours("zone: UTC, from: 17:00, to: 9:00"), ["from must be before to"]),
+        (hours("zone: UTC, outside: {global: 0}"), ["'global_per_hour'"]),
         ("holds: {a: 1}", ["must be a list"]),
         ("holds: [{job: x}]", ["holds[0].reason"]),
         ("holds: [{reason: x, jobs: y}]", ["'job'"]),
@@ -139,3 +159,39 @@ def test_broken_file_puts_every_rule_in_shadow_mode(written, tmp_path, fault):
     assert ("cannot be read" if fault == "deleted" else "'reason'") in broken.error
     written("holds: [{reason: release night}, {reason: more}]")
     assert file.reload().mode(rule) == "act"
+
+
+def test_protected_jobs_and_working_hours_are_read(written):
+    """A budget outside of the working hours replaces only what it names; a time without quotes is read as minutes."""
+    safeguards = read_safeguards(
+        written("""
+fuse:
+  budget: {job_per_hour: 2}
+  protected:
+    - {reason: payroll, job: "billing_*", user: svc-prod}
+  working_hours: {zone: Europe/Berlin, days: [mon, sun], from: "08:30", to: 17:00, outside: {global_per_hour: 0}}
+""")
+    )
+
+    assert safeguards.protected == (Protected("payroll", job="billing_*", user="svc-prod"),)
+    assert safeguards.working_hours == WorkingHours("Europe/Berlin", frozenset({0, 6}), 8 * 60 + 30, 17 * 60)
+    assert safeguards.budget_outside == Budget(job_per_hour=2, global_per_hour=0)
+
+
+@pytest.mark.parametrize(
+    ("moment", "within"),
+    [
+        pytest.param("2026-11-27T07:59:59+00:00", False, id="a second before, winter time"),
+        pytest.param("2026-11-27T08:00:00+00:00", True, id="the first second"),
+        pytest.param("2026-11-27T15:59:59+00:00", True, id="the last second"),
+        pytest.param("2026-11-27T16:00:00+00:00", False, id="the end is excluded"),
+        pytest.param("2026-11-28T09:00:00+00:00", False, id="Saturday"),
+        pytest.param("2026-07-17T07:00:00+00:00", True, id="summer time begins an hour earlier"),
+        pytest.param("2026-11-29T23:30:00+00:00", False, id="Monday in Berlin, but before the hours"),
+    ],
+)
+def test_working_hours_follow_the_time_zone(moment, within):
+    """Days and times are those of the zone, with its summer time."""
+    berlin = WorkingHours("Europe/Berlin", frozenset(range(5)), 9 * 60, 17 * 60)
+
+    assert berlin.contain(int(datetime.fromisoformat(moment).timestamp() * 1000)) is within

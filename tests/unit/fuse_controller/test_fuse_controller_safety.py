@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -11,9 +12,11 @@ from sparkfuse_contracts.generated.control_pb2 import Control
 from sparkfuse_contracts.generated.receipt_pb2 import Receipt
 from sparkfuse_native_analytics.fuse_controller.environment import FencedError
 from sparkfuse_native_analytics.fuse_controller.gates import GATES, Health
+from sparkfuse_native_analytics.fuse_controller.protected import Protected
 from sparkfuse_native_analytics.fuse_controller.safeguards import Arming, BigPicture, Budget, Hold
 from sparkfuse_native_analytics.fuse_controller.signing import target_digest
 from sparkfuse_native_analytics.fuse_controller.silences import Matcher, Silence
+from sparkfuse_native_analytics.fuse_controller.working_hours import WorkingHours
 from tests.unit.fuse_controller.scene import (
     MINUTE_MS,
     NOW_MS,
@@ -58,11 +61,17 @@ def act_before(world, controller, show):
     controller.read_receipt(answer(world.signals.pop(), "expired"))
 
 
+def protecting(policy, *entries):
+    """Return the policy with protected jobs."""
+    return replace(policy, safeguards=replace(policy.safeguards, protected=entries))
+
+
 # For each gate what else the case needs.
 PREPARE = {
     "caught_up": lambda world, *_: setattr(world, "state", Health("a partition is not read to its end", 0)),
     "clock": lambda world, *_: setattr(world, "state", Health("", 10_001)),
     "fuse": act_before,
+    "protected": lambda _, controller, __: controller.use(protecting(controller.policy, Protected("x", job="ord*"))),
     "hold": lambda world, controller, _: put(world, controller, hold()),
     "silence": lambda world, *_: world.active_silences.append(Silence("s-1", "", (EVERYTHING,))),
 }
@@ -80,6 +89,54 @@ def test_each_gate_prevents_an_act(world, make_controller, show, gate, removed):
     expected = {"budget": 1}.get(gate, 0)
 
     assert (len(world.acts) > expected) is removed
+
+
+@pytest.mark.parametrize(
+    ("entry", "user", "held"),
+    [
+        pytest.param({"job": "ord*"}, "etl", True, id="job"),
+        pytest.param({"job": "ord"}, "etl", False, id="another job"),
+        pytest.param({"team": "da?a"}, "etl", True, id="team"),
+        pytest.param({"tenant": "sales", "cluster": "test"}, "etl", False, id="only one of two patterns"),
+        pytest.param({"user": "et*"}, "etl", True, id="user"),
+        pytest.param({"user": "root"}, "etl", False, id="another user"),
+        pytest.param({"user": "root"}, None, True, id="the user is not known"),
+        pytest.param({"user": "root", "job": "other"}, None, False, id="unknown user of another job"),
+    ],
+)
+def test_protected_job_is_never_acted_on(world, make_controller, show, entry, user, held):
+    """No act is possible on a job that sparkfuse.yaml protects, even if its rule is armed; in doubt it is protected."""
+    controller = make_controller("act", protected=(Protected("payroll", **entry),))
+    application = application_row("app-1", "running", seq=2)
+    if user:
+        application.application.user_name = user
+    show(controller, application, *RUNAWAY)
+    controller.evaluate(world)
+
+    assert world.steps == (["held"] if held else ["sent"])
+    assert [record.gate for record in world.records if record.gate] == (["protected"] if held else [])
+
+
+@pytest.mark.parametrize(
+    ("hours", "outside", "steps"),
+    [
+        pytest.param(
+            WorkingHours("UTC", frozenset(range(7)), 0, 1440), Budget(global_per_hour=0), ["sent"], id="within"
+        ),
+        pytest.param(
+            WorkingHours("UTC", frozenset(), 0, 1440), Budget(global_per_hour=0), ["over_budget"], id="outside"
+        ),
+        pytest.param(WorkingHours("UTC", frozenset(), 0, 1440), Budget(), ["sent"], id="outside with a budget"),
+        pytest.param(None, Budget(global_per_hour=0), ["sent"], id="no working hours"),
+    ],
+)
+def test_other_budget_applies_outside_of_working_hours(world, make_controller, show, hours, outside, steps):
+    """Outside of the working hours the other budget applies, so that nothing may happen while nobody can react."""
+    controller = make_controller("act", working_hours=hours, budget_outside=outside)
+    show(controller, *RUNAWAY)
+    controller.evaluate(world)
+
+    assert world.steps == steps
 
 
 @pytest.mark.parametrize(
