@@ -2,6 +2,7 @@ package io.sparkfuse.spark;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.spark.blocks.BlockLimits;
 import io.sparkfuse.spark.counters.StageRegistry;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.facts.WarmUp;
@@ -22,6 +23,7 @@ import io.sparkfuse.spark.safety.ProtectionThreads;
 import io.sparkfuse.spark.sampler.DriverFactSink;
 import io.sparkfuse.spark.sampler.Sampler;
 import io.sparkfuse.spark.settings.PluginSettings;
+import io.sparkfuse.spark.settings.PluginSettings.FuseMode;
 import io.sparkfuse.spark.transport.DriverReply;
 import io.sparkfuse.spark.transport.FactQueue;
 import io.sparkfuse.spark.transport.Sender;
@@ -30,6 +32,7 @@ import java.util.Map;
 import java.util.UUID;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.SparkFirehoseListener;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.PluginContext;
 import org.apache.spark.storage.BlockManagerId;
@@ -54,6 +57,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
   private Sender sender;
   private ProtectionThreads protectionThreads;
   private FuseState fuse;
+  private BlockLimits limits;
   private SignalConsumer signalConsumer;
   private Sampler sampler;
   private volatile Application application;
@@ -81,7 +85,8 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
     PluginSettings.warnOfUnknownKeys(context.conf());
     KafkaLogLevel.errorsOnly();
     fuse = new FuseState(settings.fuse, settings.fuseHold);
-    Fuse.install(fuse);
+    limits = settings.fuse == FuseMode.OFF ? null : blockLimits();
+    Fuse.install(fuse, limits);
     queue = dependencies.queue(settings);
     protection =
         new CollectorProtection(loadMonitor(), settings.protectionPauseMs, this::levelChanged);
@@ -97,6 +102,16 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
     addListener();
     startSender();
     protectionThreads = ProtectionThreads.start(protection, settings.switchFile, senderFaults);
+  }
+
+  private BlockLimits blockLimits() {
+    return new BlockLimits(
+        context,
+        registry,
+        fuse::holds,
+        new DroppedEvents(context)::count,
+        settings.safePointMs,
+        faults);
   }
 
   private LoadMonitor loadMonitor() {
@@ -115,6 +130,14 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
   }
 
   private void addListener() {
+    addListener(listener);
+    if (limits != null) {
+      addListener(limits.listener());
+      limits.start();
+    }
+  }
+
+  private void addListener(SparkFirehoseListener listener) {
     try {
       context.listenerBus().addToQueue(listener, SparkfuseListener.QUEUE);
     } catch (Throwable noQueue) { // not a public API; the shared queue is
@@ -149,7 +172,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
         sampleDriver();
         signalConsumer =
             SignalConsumer.start(
-                settings, application, fuse, protection, registry, context, queue, faults);
+                settings, application, fuse, protection, limits, registry, context, queue, faults);
       }
     } catch (Throwable fault) {
       faults.caught(fault);
@@ -204,10 +227,13 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
   }
 
   private void recordProgress(byte[] bytes) throws InvalidProtocolBufferException {
-    if (signalConsumer != null) {
+    if (signalConsumer != null || limits != null) {
       Fact fact = Fact.parseFrom(bytes);
       if (fact.hasTaskProgress()) {
         registry.taskProgressed(fact.getTaskProgress());
+        if (limits != null) {
+          limits.taskProgressed(fact.getTaskProgress());
+        }
       }
     }
   }
@@ -219,6 +245,9 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
         return;
       }
       long untilNs = System.nanoTime() + dependencies.shutdownMs() * 1_000_000;
+      if (limits != null) {
+        limits.stop();
+      }
       if (protectionThreads != null) { // started last
         protectionThreads.stop();
       }

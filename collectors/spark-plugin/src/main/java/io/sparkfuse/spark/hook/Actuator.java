@@ -1,6 +1,8 @@
 package io.sparkfuse.spark.hook;
 
 import io.sparkfuse.contracts.Signal;
+import java.util.Collections;
+import java.util.Set;
 
 /** Carries out what the hook decided. Called by the hook's thread only. */
 interface Actuator {
@@ -13,6 +15,19 @@ interface Actuator {
    * <p>{@code reason} is shown to the owner. An exception means that nothing is known of the tasks.
    */
   ActResult act(Signal signal, String reason) throws Exception;
+
+  /**
+   * Waits while job code of the target is in a safe point, for at most the configured time. Returns
+   * how long it waited, in ms.
+   */
+  default long awaitSafePoint(Signal signal) throws InterruptedException {
+    return 0;
+  }
+
+  /** Returns the tags of the blocks of job code that the target belongs to. */
+  default Set<String> blocks(Signal signal) {
+    return Collections.emptySet();
+  }
 
   /** Switches the collector of this application. */
   void switchCollector(boolean off);

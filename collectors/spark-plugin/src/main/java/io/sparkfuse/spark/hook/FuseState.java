@@ -5,8 +5,10 @@ import io.sparkfuse.spark.json.JsonWriter;
 import io.sparkfuse.spark.settings.PluginSettings.FuseMode;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The state of the fuse for job code: mode, hold, and the signals that were shown or obeyed.
@@ -33,7 +35,8 @@ public final class FuseState {
     return mode;
   }
 
-  synchronized boolean holds() {
+  /** Returns whether the owner holds the fuse. */
+  public synchronized boolean holds() {
     return hold;
   }
 
@@ -54,13 +57,16 @@ public final class FuseState {
 
   /** Lists a signal that stops nothing: {@code outcome} is warned or held. */
   synchronized void shown(Signal signal, String outcome, long nowMs) {
-    add(signal, outcome, nowMs);
+    add(signal, outcome, Collections.emptySet(), nowMs);
   }
 
-  /** Opens the fuse, because work is about to be stopped. Returns the event's sequence number. */
-  synchronized long opened(Signal signal, long nowMs) {
+  /**
+   * Opens the fuse, because work of these blocks is about to be stopped. Returns the event's
+   * sequence number.
+   */
+  synchronized long opened(Signal signal, Set<String> blocks, long nowMs) {
     open = true;
-    return add(signal, "requested", nowMs);
+    return add(signal, "requested", blocks, nowMs);
   }
 
   /** Sets the outcome of an act: ended, unfreed or failed. */
@@ -72,12 +78,14 @@ public final class FuseState {
     }
   }
 
-  private long add(Signal signal, String outcome, long nowMs) {
+  private long add(Signal signal, String outcome, Set<String> blocks, long nowMs) {
     if (events.size() >= MAX_EVENTS) {
       events.removeFirst();
     }
     sequence++;
-    events.addLast(event(signal, outcome, nowMs));
+    Map<String, Object> event = event(signal, outcome, nowMs);
+    event.put("blocks", new ArrayList<>(blocks));
+    events.addLast(event);
     return sequence;
   }
 

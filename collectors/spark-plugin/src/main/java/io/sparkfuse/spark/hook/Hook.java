@@ -179,7 +179,8 @@ final class Hook {
   }
 
   private void obey(
-      Gates.Verdict verdict, SignalRecord record, SignedMessage signed, HookMemory.View before) {
+      Gates.Verdict verdict, SignalRecord record, SignedMessage signed, HookMemory.View before)
+      throws InterruptedException {
     Signal signal = verdict.context.signal;
     // A signal that was not admitted is no valid question, so a probe gets no answer that counts.
     if (signal.getProbe() && verdict.admitted) {
@@ -219,7 +220,8 @@ final class Hook {
   }
 
   private void stop(
-      Gates.Verdict verdict, SignalRecord record, SignedMessage signed, HookMemory.View before) {
+      Gates.Verdict verdict, SignalRecord record, SignedMessage signed, HookMemory.View before)
+      throws InterruptedException {
     Signal signal = verdict.context.signal;
     memory.spend(signal, edge.clock.ms());
     BrokerTime time =
@@ -227,6 +229,11 @@ final class Hook {
     if (time == null) {
       write(receipts.step(signal, "failed", "the broker did not acknowledge the request"));
       return;
+    }
+    long waitedMs = edge.actuator.awaitSafePoint(signal);
+    if (waitedMs > 0) {
+      String reason = "waited " + waitedMs + " ms for a safe point of the job";
+      write(receipts.step(signal, "requested", reason));
     }
     // A hold may have arrived, or the work may have ended, while the request was written.
     Gates.Verdict last = decide(record, signed, signal, before, time);
@@ -240,7 +247,7 @@ final class Hook {
   private void act(Gates.Verdict verdict) {
     Signal signal = verdict.context.signal;
     // Job code may read the state as soon as its action fails, so it must be set before.
-    long event = state.opened(signal, edge.wallMs.getAsLong());
+    long event = state.opened(signal, edge.actuator.blocks(signal), edge.wallMs.getAsLong());
     try {
       ActResult result = edge.actuator.act(signal, ReasonText.of(signal));
       state.finished(event, result.outcome());

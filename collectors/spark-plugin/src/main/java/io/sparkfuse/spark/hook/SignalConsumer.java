@@ -1,5 +1,6 @@
 package io.sparkfuse.spark.hook;
 
+import io.sparkfuse.spark.blocks.BlockLimits;
 import io.sparkfuse.spark.counters.StageRegistry;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.listener.DroppedEvents;
@@ -75,6 +76,7 @@ public final class SignalConsumer {
       Application application,
       FuseState state,
       CollectorProtection collector,
+      BlockLimits limits,
       StageRegistry registry,
       SparkContext context,
       FactQueue queue,
@@ -98,7 +100,7 @@ public final class SignalConsumer {
                 new DroppedEvents(context)::count,
                 settings.executorTransport == ExecutorTransport.DIRECT,
                 new SharedDriver(context.getConf(), registry, streaming)),
-            new SparkActuator(context, registry, streaming, collector, clock, faults),
+            new SparkActuator(context, registry, streaming, collector, limits, clock, faults),
             receipts);
     PolicyBook policies = PolicyBook.read(settings.fusePolicies);
     Hook hook = new Hook(application, keys, policies, state, edge, faults);

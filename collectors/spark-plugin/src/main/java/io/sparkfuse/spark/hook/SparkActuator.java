@@ -1,6 +1,7 @@
 package io.sparkfuse.spark.hook;
 
 import io.sparkfuse.contracts.Signal;
+import io.sparkfuse.spark.blocks.BlockLimits;
 import io.sparkfuse.spark.counters.StageRegistry;
 import io.sparkfuse.spark.safety.CollectorProtection;
 import io.sparkfuse.spark.safety.DaemonThreads;
@@ -30,6 +31,7 @@ final class SparkActuator implements Actuator {
   private final StageRegistry registry;
   private final StreamingQueries streaming;
   private final CollectorProtection collector;
+  private final BlockLimits limits;
   private final Clock clock;
   private final FaultCounter faults;
 
@@ -38,12 +40,14 @@ final class SparkActuator implements Actuator {
       StageRegistry registry,
       StreamingQueries streaming,
       CollectorProtection collector,
+      BlockLimits limits,
       Clock clock,
       FaultCounter faults) {
     this.context = context;
     this.registry = registry;
     this.streaming = streaming;
     this.collector = collector;
+    this.limits = limits;
     this.clock = clock;
     this.faults = faults;
   }
@@ -58,6 +62,28 @@ final class SparkActuator implements Actuator {
   @Override
   public void switchCollector(boolean off) {
     collector.setOff("a signal", off);
+  }
+
+  @Override
+  public long awaitSafePoint(Signal signal) throws InterruptedException {
+    return limits == null ? 0 : limits.awaitSafePoint(jobs(signal));
+  }
+
+  @Override
+  public Set<String> blocks(Signal signal) {
+    return limits == null ? Collections.emptySet() : limits.of(jobs(signal));
+  }
+
+  private Set<Integer> jobs(Signal signal) {
+    switch (signal.getAction()) {
+      case Actions.KILL_TASK:
+      case Actions.CANCEL_STAGE:
+        return registry.jobsOf(signal.getStageId());
+      case Actions.CANCEL_QUERY:
+        return DriverCounters.queryJobs(registry, signal);
+      default:
+        return registry.runningJobs();
+    }
   }
 
   @Override

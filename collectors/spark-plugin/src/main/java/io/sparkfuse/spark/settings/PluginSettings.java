@@ -64,6 +64,9 @@ public final class PluginSettings {
   public final String fusePolicies;
   public final boolean fuseHold;
 
+  /** How long an act waits for the end of a safe point. */
+  public final long safePointMs;
+
   private PluginSettings(SparkConf conf, Map<String, String> environment) {
     ConfigurationReader read = new ConfigurationReader(conf);
     enabled = read.flag(SettingKeys.ENABLED, true);
@@ -95,6 +98,7 @@ public final class PluginSettings {
     fusePublicKeys = read.text(SettingKeys.FUSE_PUBLIC_KEYS, "");
     fusePolicies = read.path(SettingKeys.FUSE_POLICIES);
     fuseHold = read.flag(SettingKeys.FUSE_HOLD, false);
+    safePointMs = read.millis(SettingKeys.FUSE_SAFE_POINT, 30_000, 0);
   }
 
   /**

@@ -35,6 +35,8 @@ public final class SettingKeys {
   public static final String FUSE_PUBLIC_KEYS = PREFIX + "fuse.publicKeys";
   public static final String FUSE_POLICIES = PREFIX + "fuse.policies";
   public static final String FUSE_HOLD = PREFIX + "fuse.hold";
+  public static final String FUSE_SAFE_POINT = PREFIX + "fuse.safePoint";
+  public static final String PRICE_CORE_HOUR = PREFIX + "price.coreHour";
 
   static final List<String> ALL =
       Collections.unmodifiableList(
@@ -66,7 +68,9 @@ public final class SettingKeys {
               FUSE,
               FUSE_PUBLIC_KEYS,
               FUSE_POLICIES,
-              FUSE_HOLD));
+              FUSE_HOLD,
+              FUSE_SAFE_POINT,
+              PRICE_CORE_HOUR));
 
   private SettingKeys() {}
 

@@ -59,7 +59,8 @@ class SparkActuatorTest {
             faults,
             "test");
     spark.sc().listenerBus().addToQueue(listener, SparkfuseListener.QUEUE);
-    actuator = new SparkActuator(spark.sc(), registry, streaming, null, SteadyClock::ms, faults);
+    actuator =
+        new SparkActuator(spark.sc(), registry, streaming, null, null, SteadyClock::ms, faults);
   }
 
   @AfterEach

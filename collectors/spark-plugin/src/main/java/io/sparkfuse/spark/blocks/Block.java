@@ -1,0 +1,138 @@
+package io.sparkfuse.spark.blocks;
+
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** The running jobs of one block, and what they have used. Guarded by its {@link Blocks}. */
+final class Block {
+  private static final class Task {
+    private final long startedMs;
+    private long spilledBytes;
+    private long rows;
+
+    private Task(long startedMs) {
+      this.startedMs = startedMs;
+    }
+  }
+
+  final BlockTag tag;
+  final Set<Integer> jobs = new TreeSet<>();
+  private final long startedMs;
+  private final Map<Long, Task> tasks = new HashMap<>();
+  private long spilledBytes;
+  private long rows;
+  private long taskMs;
+
+  /** How many safe points the code of the block is in. */
+  int safePoints;
+
+  /** When the block first exceeded a limit, or null. */
+  Long exceededMs;
+
+  /** Why the jobs of the block are cancelled, or null. */
+  String reason;
+
+  /** Whether a hold has prevented the stop, which is reported once. */
+  boolean held;
+
+  Limit limit;
+  long used;
+  long waitedMs;
+
+  Block(BlockTag tag, long startedMs) {
+    this.tag = tag;
+    this.startedMs = startedMs;
+  }
+
+  void taskStarted(long taskId, long nowMs) {
+    tasks.put(taskId, new Task(nowMs));
+  }
+
+  void taskProgressed(long taskId, long spilled, long written) {
+    Task task = tasks.get(taskId);
+    if (task != null) {
+      task.spilledBytes = Math.max(task.spilledBytes, spilled);
+      task.rows = Math.max(task.rows, written);
+    }
+  }
+
+  void taskEnded(long taskId, long runMs, long spilled, long written) {
+    if (tasks.remove(taskId) != null) {
+      spilledBytes += spilled;
+      rows += written;
+      taskMs += runMs;
+    }
+  }
+
+  /**
+   * Sets the first limit that is exceeded. {@code complete} is false if Spark dropped events: then
+   * a task may have ended, and running tasks do not count.
+   */
+  void evaluate(long nowMs, int taskCores, boolean complete) {
+    for (Map.Entry<Limit, Long> each : tag.limits.entrySet()) {
+      long now = used(each.getKey(), nowMs, taskCores, complete);
+      if (now > each.getValue()) {
+        limit = each.getKey();
+        used = now;
+        exceededMs = nowMs;
+        return;
+      }
+    }
+  }
+
+  private long used(Limit which, long nowMs, int taskCores, boolean complete) {
+    long spilled = spilledBytes;
+    long written = rows;
+    long ran = taskMs;
+    for (Task task : tasks.values()) {
+      spilled += task.spilledBytes;
+      written += task.rows;
+      ran += complete ? nowMs - task.startedMs : 0;
+    }
+    switch (which) {
+      case SECONDS:
+        return nowMs - startedMs;
+      case SPILL:
+        return spilled;
+      case OUTPUT_ROWS:
+        return written;
+      default:
+        return ran * taskCores;
+    }
+  }
+
+  /** Returns the text in Spark's exception, which {@code sparkfuse.CircuitBreaker} parses. */
+  String text(String done) {
+    String waited = waitedMs > 0 ? ", after " + waitedMs + " ms in a safe point" : "";
+    return String.format(
+        "[SPARKFUSE_BLOCK_STOPPED] Sparkfuse %s block %s%s. Tag: %s. Limit: %s %d. Evidence: %d %s."
+            + " To override: raise %s of the block, or set spark.sparkfuse.fuse.hold=true. (end)",
+        done,
+        tag.name,
+        waited,
+        tag.key,
+        limit.text,
+        tag.limits.get(limit),
+        used,
+        limit.unit,
+        limit.text);
+  }
+
+  Map<String, Object> report() {
+    Map<String, Object> report = new LinkedHashMap<>();
+    report.put("tag", tag.key);
+    report.put("stopped", reason != null);
+    report.put("held", held);
+    report.put(
+        "text", reason != null ? reason : held ? text("would stop, but a hold prevents it,") : "");
+    report.put("running_jobs", jobs.size());
+    report.put("spilled_bytes", spilledBytes);
+    report.put("output_rows", rows);
+    report.put("task_ms", taskMs);
+    report.put("waited_ms", waitedMs);
+    return report;
+  }
+}
