@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sparkfuse.hook import CircuitBreaker, FuseBlownError
+    from sparkfuse.hook import CircuitBreaker, FuseBlownError, FuseError, FuseWarnedError, LimitExceededError
 
-__all__ = ["CircuitBreaker", "FuseBlownError"]
+__all__ = ["CircuitBreaker", "FuseBlownError", "FuseError", "FuseWarnedError", "LimitExceededError"]
 
 
 def __getattr__(name: str) -> object:

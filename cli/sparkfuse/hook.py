@@ -2,69 +2,80 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
+
+from sparkfuse.hook_block import Block, Limits
+from sparkfuse.hook_driver import driver_of, fuse_of, log, warn_once
+from sparkfuse.hook_errors import (
+    FuseBlownError,
+    FuseError,
+    FuseWarnedError,
+    LimitExceededError,
+    from_event,
+    from_text,
+)
+
+__all__ = ["CircuitBreaker", "FuseBlownError", "FuseError", "FuseWarnedError", "LimitExceededError"]
 
 UNREACHABLE: dict[str, Any] = {"mode": "unknown", "hold": False, "watching": False, "state": "unknown", "events": []}
 """Result of `CircuitBreaker.state` under Spark Connect, without the plugin, or with a dead driver JVM."""
 
-# Written by the plugin's ReasonText; Spark includes it in the exception of a cancelled action.
-_REASON = re.compile(
-    r"\[SPARKFUSE_FUSE_BLOWN\] (?P<deed>.*?)\. Rule: (?P<rule>.*?)\. Evidence: (?P<evidence>.*?)"
-    r"(?:\. Look at: (?P<look_at>.*?))?\. To override: (?P<override>.*?)\. \(signal (?P<signal_id>[^)]*)\)",
-    re.DOTALL,
-)
-
-
-class FuseBlownError(RuntimeError):
-    """Sparkfuse stopped a part of this job or warns about it.
-
-    Attributes:
-        rule: id of the rule.
-        evidence: a sentence with the name of the stage and the numbers.
-        override: what the owner can do to allow this work.
-        look_at: address of the dashboard or id of the finding; may be empty.
-        doing: the text passed to `CircuitBreaker.guard`; empty for `check`.
-    """
-
-    def __init__(self, rule: str, evidence: str, override: str, look_at: str = "", doing: str = "") -> None:
-        self.rule = rule
-        self.evidence = evidence
-        self.override = override
-        self.look_at = look_at
-        self.doing = doing
-        super().__init__(rule, evidence, override, look_at, doing)
-
-    def __str__(self) -> str:
-        where = f" at '{self.doing}'" if self.doing else ""
-        look_at = f" Look at: {self.look_at}." if self.look_at else ""
-        return (
-            f"the fuse has blown{where}. Rule: {self.rule}. Evidence: {self.evidence}.{look_at} "
-            f"To override: {self.override}."
-        )
+_STOPPED = ("requested", "ended", "unfreed")
+_blocks: ContextVar[tuple[tuple[CircuitBreaker, Block], ...]] = ContextVar("sparkfuse_blocks", default=())
 
 
 class CircuitBreaker:
-    """Checks in the driver's JVM whether this job may continue; if the check is not possible, the job may continue.
+    """Limits blocks of job code, and explains when Sparkfuse stopped one; if it cannot check, the job may continue.
 
-    The fuse is open from the first warning or act until `reset`, so a loop that checks `should_continue` does not start
-    again.
+    The fuse is open from the first act until `reset`, so a loop over `should_continue` stays ended.
+    Use it as a context manager, as a decorator (of `async def` too), or by `guard`.
 
     Args:
-        spark: the session (or context) of the job. Under Spark Connect there is no JVM, and only `guard` works:
-            it converts an exception that contains the reason.
+        spark: the session (or context) of the job, classic or Spark Connect.
+        name: name of the breaker in tags, errors and logs.
+        max_seconds: limit of a block's time, in seconds.
+        max_spill: limit of the bytes spilled to disk, as a number or a text such as 10g.
+        max_output_rows: limit of the rows that Spark counts as written.
+        max_cost: limit of core-hours times the price.
+        price: price of a core-hour; by default the setting `spark.sparkfuse.price.coreHour`.
+        on_warn: what to do with a warning: `log` (default), `raise`, or a function that receives the error.
+        on_open: a function that receives the error before it is raised.
     """
 
-    def __init__(self, spark: object) -> None:
+    def __init__(
+        self,
+        spark: object,
+        name: str = "",
+        *,
+        max_seconds: float | None = None,
+        max_spill: int | str | None = None,
+        max_output_rows: int | None = None,
+        max_cost: float | None = None,
+        price: float | None = None,
+        on_warn: str | Callable[[FuseError], object] = "log",
+        on_open: Callable[[FuseError], object] | None = None,
+    ) -> None:
+        if on_warn not in ("log", "raise") and not callable(on_warn):
+            raise ValueError(f"on_warn is log, raise or a function, not {on_warn!r}")
+        self.name = name
         self._spark = spark
+        self._limits = Limits(max_seconds, max_spill, max_output_rows, max_cost)
+        self._limits.suffix(price)
+        self._given_price = price
+        self._on_warn = on_warn
+        self._on_open = on_open
+        self._warned_until = 0
 
     def state(self) -> dict[str, Any]:
         """Return mode, hold, whether signals arrive and the fuse is open, and the last events; else `UNREACHABLE`."""
         try:
-            state = json.loads(self._fuse().state())
+            state = json.loads(fuse_of(self._spark).state())
         except Exception:  # the job may continue; the caller sees the state "unknown"
             return dict(UNREACHABLE)
         return state if isinstance(state, dict) else dict(UNREACHABLE)
@@ -74,34 +85,79 @@ class CircuitBreaker:
         return str(self.state()["state"]) != "open"
 
     def check(self) -> None:
-        """Raise if the fuse is open.
+        """Raise if the fuse is open, and report new warnings by `on_warn`.
 
         Raises:
-            FuseBlownError: a signal has warned of this application or stopped a part of it.
+            FuseBlownError: a signal has stopped a part of this application.
+            FuseWarnedError: a signal has warned or was held, with `on_warn="raise"` only.
         """
         state = self.state()
-        if state["state"] == "open" and state["events"]:
-            raise _from_event(state["events"][-1], "")
+        stops = [event for event in state["events"] if event.get("outcome") not in ("warned", "held")]
+        if state["state"] == "open" and stops:
+            raise self._opened(from_event(stops[-1], ""))
+        self._report_warnings(state["events"])
 
     @contextmanager
-    def guard(self, doing: str) -> Iterator[None]:
-        """Check before the block, and raise `FuseBlownError` if Sparkfuse caused the block to fail.
+    def guard(self, doing: str = "") -> Iterator[None]:
+        """Check, then run a block with the limits; raise a `FuseError` if Sparkfuse caused it to fail.
 
         Raises:
             FuseBlownError: before the block like `check`, or because a signal made the block fail, with Spark's
                 exception as its cause. All other exceptions pass unchanged.
+            LimitExceededError: the block exceeded one of its limits and failed.
         """
         self.check()
-        seen = _generations(self.state())
-        try:
-            yield
-        except FuseBlownError:
-            raise
-        except Exception as error:
-            blown = _from_text(str(error), doing) or self._stopped_since(seen, doing)
-            if blown is None:
+        doing = doing or self.name
+        with self._open(doing) as block:
+            seen = _generations(self.state())
+            try:
+                yield
+            except FuseError:
                 raise
-            raise blown from error
+            except Exception as error:
+                stopped = self._reason(error, block, doing, seen)
+                if stopped is None:
+                    raise
+                raise self._opened(stopped) from error
+
+    @contextmanager
+    def safe_point(self) -> Iterator[None]:
+        """Delay a stop of the current block until the end of a commit, for at most the configured time."""
+        own = [block for breaker, block in _blocks.get() if breaker is self]
+        if own:
+            with own[-1].safe_point():
+                yield
+        else:
+            with self._open(self.name, Limits()) as block, block.safe_point():
+                yield
+
+    def __enter__(self) -> CircuitBreaker:  # noqa: PYI034  # Self needs Python 3.11
+        guard = self.guard()
+        guard.__enter__()
+        _guards.set((*_guards.get(), guard))
+        return self
+
+    def __exit__(self, *error: object) -> bool | None:
+        *outer, guard = _guards.get()
+        _guards.set(tuple(outer))
+        return bool(guard.__exit__(*error))
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function as a block; the jobs of an `async def` carry the tag only while it runs."""
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def asynchronous(*arguments: Any, **named: Any) -> Any:
+                return await _Tagged(self, function(*arguments, **named), function.__name__)
+
+            return asynchronous
+
+        @functools.wraps(function)
+        def synchronous(*arguments: Any, **named: Any) -> Any:
+            with self.guard(self.name or function.__name__):
+                return function(*arguments, **named)
+
+        return synchronous
 
     def reset(self) -> None:
         """Close the fuse, after the job has handled the problem."""
@@ -115,36 +171,98 @@ class CircuitBreaker:
         """Remove the hold."""
         self._call("hold", False)
 
-    def _stopped_since(self, seen: set[int], doing: str) -> FuseBlownError | None:
-        """Return the reason from the plugin's state, because Spark gives no reason when it stops an application."""
+    @contextmanager
+    def _open(self, name: str, limits: Limits | None = None) -> Iterator[Block]:
+        limits = limits or self._limits
+        block = Block(driver_of(self._spark), name, limits, self._price(limits))
+        token = _blocks.set((*_blocks.get(), (self, block)))
+        block.begin()
+        try:
+            yield block
+        finally:
+            _blocks.reset(token)
+            block.end()
+
+    def _price(self, limits: Limits) -> float | None:
+        if limits.max_cost is None or self._given_price:
+            return self._given_price
+        try:
+            return float(self._spark.conf.get("spark.sparkfuse.price.coreHour"))  # type: ignore[attr-defined]
+        except Exception:  # the job continues without this limit
+            warn_once("Sparkfuse: max_cost has no effect without price or spark.sparkfuse.price.coreHour")
+            return None
+
+    def _reason(self, error: Exception, block: Block, doing: str, seen: set[int]) -> FuseError | None:
+        return (
+            from_text(str(error), doing, block.tag)
+            or block.expired_error(doing)
+            or self._stopped_since(seen, doing, block.tag)
+        )
+
+    def _stopped_since(self, seen: set[int], doing: str, tag: str) -> FuseError | None:
+        """Return the reason from the plugin's state; Spark gives none when the application is stopped."""
         for event in reversed(self.state()["events"]):
-            stopped = event.get("outcome") in ("requested", "ended", "unfreed") and event.get("action") != "warn"
-            if stopped and event.get("generation") not in seen:
-                return _from_event(event, doing)
+            stopped = event.get("outcome") in _STOPPED and event.get("action") != "warn"
+            own = event.get("action") == "stop_application" or any(
+                each.endswith(tag) for each in event.get("blocks", ())
+            )
+            if stopped and own and event.get("generation") not in seen:
+                return from_event(event, doing)
         return None
+
+    def _report_warnings(self, events: list[dict[str, Any]]) -> None:
+        new = [event for event in events if event.get("sequence", 0) > self._warned_until]
+        self._warned_until = max([self._warned_until, *(event.get("sequence", 0) for event in new)])
+        for event in new:
+            if event.get("outcome") in ("warned", "held"):
+                warning = from_event(event, self.name, FuseWarnedError)
+                if self._on_warn == "raise":
+                    raise warning
+                if callable(self._on_warn):
+                    self._on_warn(warning)
+                else:
+                    log.warning("%s", warning)
+
+    def _opened(self, error: FuseError) -> FuseError:
+        if self._on_open is not None:
+            self._on_open(error)
+        return error
 
     def _call(self, method: str, *arguments: bool) -> None:
         try:
-            getattr(self._fuse(), method)(*arguments)
+            getattr(fuse_of(self._spark), method)(*arguments)
         except Exception:  # without the plugin there is nothing to call
             return
 
-    def _fuse(self) -> Any:
-        context = getattr(self._spark, "sparkContext", self._spark)
-        return context._jvm.io.sparkfuse.spark.Fuse  # type: ignore[attr-defined]  # noqa: SLF001  # the only way in
+
+_guards: ContextVar[tuple[Any, ...]] = ContextVar("sparkfuse_guards", default=())
+
+
+class _Tagged:
+    """Runs a coroutine as a block: its thread carries the tag only between two suspensions."""
+
+    def __init__(self, breaker: CircuitBreaker, coroutine: Any, name: str) -> None:
+        self._breaker, self._coroutine, self._name = breaker, coroutine, name
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        with self._breaker.guard(self._breaker.name or self._name):
+            [*_, (_, block)] = _blocks.get()
+            step: Callable[[], Any] = functools.partial(self._coroutine.send, None)
+            while True:
+                try:
+                    awaited = step()
+                except StopIteration as done:
+                    return done.value
+                block.suspend()
+                try:
+                    sent = yield awaited
+                except BaseException as error:  # the coroutine handles it, such as a cancellation
+                    step = functools.partial(self._coroutine.throw, error)
+                else:
+                    step = functools.partial(self._coroutine.send, sent)
+                finally:
+                    block.resume()
 
 
 def _generations(state: dict[str, Any]) -> set[int]:
     return {event.get("generation") for event in state["events"]}
-
-
-def _from_event(event: dict[str, Any], doing: str) -> FuseBlownError:
-    look_at = event.get("dashboard_url") or event.get("finding_id") or ""
-    return FuseBlownError(event.get("rule", ""), event.get("evidence", ""), event.get("override", ""), look_at, doing)
-
-
-def _from_text(text: str, doing: str) -> FuseBlownError | None:
-    found = _REASON.search(text)
-    if found is None:
-        return None
-    return FuseBlownError(found["rule"], found["evidence"], found["override"], found["look_at"] or "", doing)

@@ -8,8 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from sparkfuse import CircuitBreaker, FuseBlownError
+from sparkfuse import CircuitBreaker, FuseBlownError, FuseWarnedError, LimitExceededError
 from sparkfuse.hook import UNREACHABLE
+from sparkfuse.hook_block import Limits
+from sparkfuse.hook_errors import from_text
 
 ROOT = Path(__file__).parents[3]
 REASON = (
@@ -47,6 +49,9 @@ class FakeFuse:
     def blow(self, **changes: object) -> None:
         self.now = self.now | {"state": "open", "events": [EVENT | changes]}
 
+    def show(self, outcome: str) -> None:
+        self.now = self.now | {"events": [EVENT | {"outcome": outcome, "sequence": 1}]}
+
 
 class ConnectSession:
     @property
@@ -63,6 +68,75 @@ def jvm() -> FakeFuse:
 def circuit_breaker(jvm: FakeFuse) -> CircuitBreaker:
     package = SimpleNamespace(sparkfuse=SimpleNamespace(spark=SimpleNamespace(Fuse=jvm)))
     return CircuitBreaker(SimpleNamespace(sparkContext=SimpleNamespace(_jvm=SimpleNamespace(io=package))))
+
+
+LIMIT_TEXT = (
+    "Job 3 cancelled [SPARKFUSE_BLOCK_STOPPED] Sparkfuse stopped block orders. Tag: {tag}. Limit: max_spill 1000. "
+    "Evidence: 4000 bytes spilled to disk. To override: raise max_spill of the block, or set x=true. (end)"
+)
+
+
+@pytest.mark.parametrize("outcome", ["warned", "held"])
+def test_warning_raises_only_if_code_asked(circuit_breaker, jvm, caplog, outcome):
+    """A warning or a held signal is logged once; it raises with `on_warn="raise"` only."""
+    jvm.show(outcome)
+    circuit_breaker.check()
+    with circuit_breaker.guard("write orders"):
+        pass
+    asked = CircuitBreaker(circuit_breaker._spark, "orders", on_warn="raise")
+    with pytest.raises(FuseWarnedError, match="orders"):
+        asked.check()
+    asked.check()
+    received: list = []
+    CircuitBreaker(circuit_breaker._spark, on_warn=received.append).check()
+
+    [logged] = [record.message for record in caplog.records if "has warned" in record.message]
+    assert logged == (
+        "the fuse has warned. Rule: stage_runaway_spill. Evidence: 3.1 GB spilled. Look at: f00d. "
+        "To override: set spark.sparkfuse.fuse.hold=true."
+    )
+    assert [type(error) for error in received] == [FuseWarnedError]
+
+
+def test_stop_of_another_block_is_not_claimed(circuit_breaker, jvm):
+    """An act in the time of a block, on jobs with other tags, does not explain the failure of the block."""
+
+    def write() -> None:
+        jvm.blow(blocks=["sparkfuse-block.0123456789abcdef.other"])
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), circuit_breaker.guard("write orders"):
+        write()
+
+
+def test_limit_of_own_block_only_is_read():
+    """The text of Spark's exception names the block by its tag, with a prefix under Connect."""
+    own = "sparkfuse-block.0123456789abcdef.orders.s1000"
+    found = from_text(LIMIT_TEXT.format(tag=f"spark-session-x-{own}"), "orders", own)
+
+    assert isinstance(found, LimitExceededError)
+    assert (found.rule, found.stopped_by) == ("max_spill", "limit")
+    assert found.evidence == "4000 bytes spilled to disk, limit 1000"
+    assert from_text(LIMIT_TEXT.format(tag="sparkfuse-block.fedcba9876543210.other.s1000"), "orders", own) is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "price", "suffix"),
+    [
+        pytest.param(Limits(), None, "", id="none"),
+        pytest.param(Limits(1.5, "2g", 10, 2.0), 4.0, ".t1500.s2147483648.r10.c1800000", id="all"),
+        pytest.param(Limits(max_cost=2.0), None, "", id="cost-without-price"),
+    ],
+)
+def test_tag_contains_the_limits(limits, price, suffix):
+    """Time is in ms, spill in bytes and cost in core-ms."""
+    assert limits.suffix(price) == suffix
+
+
+@pytest.mark.parametrize("wrong", [{"max_seconds": -1}, {"max_spill": "much"}, {"on_warn": "page"}])
+def test_wrong_arguments_are_refused_at_once(wrong):
+    with pytest.raises(ValueError, match=r"limit|size|on_warn"):
+        CircuitBreaker(None, **wrong)
 
 
 def test_closed_fuse_raises_nothing(circuit_breaker):
