@@ -7,7 +7,8 @@ import pytest
 
 # The oldest Python that PySpark 3.3 to 3.5 support; job code imports the hook.
 OLDEST_PYTHON = (3, 9)
-LOADED_BY_JOBS = [f"cli/sparkfuse/{name}.py" for name in ("__init__", "hook", "hook_block", "hook_driver", "hook_errors")]
+HOOK_MODULES = ("__init__", "hook", "hook_block", "hook_driver", "hook_errors")
+LOADED_BY_JOBS = [f"cli/sparkfuse/{name}.py" for name in HOOK_MODULES]
 
 
 @pytest.mark.parametrize("path", LOADED_BY_JOBS)
