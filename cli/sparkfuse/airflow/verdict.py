@@ -13,7 +13,7 @@ NEVER, TRANSIENT, LARGER = "never", "transient", "larger"
 FUSE = "fuse"
 # Written by the plugin into the exception of a stopped job, and by `sparkfuse.hook` into its own exception.
 _FUSE_TEXT = re.compile(r"\[SPARKFUSE_FUSE_BLOWN\].{0,2000}|the fuse has blown.{0,2000}", re.DOTALL)
-_FUSE_ERROR = "sparkfuse.hook"
+_FUSE_ERROR = "sparkfuse.hook_errors"
 # An exception of PySpark or of its gateway; the texts of other exceptions must name a class of Spark.
 _SPARK_PACKAGES = ("pyspark", "py4j")
 _SPARK_TEXT = re.compile(r"\borg\.apache\.spark\.|\bpyspark\.errors\.|\bpy4j\.protocol\.")

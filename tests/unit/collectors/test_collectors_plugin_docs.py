@@ -42,4 +42,4 @@ def test_job_code_recognises_the_mark_of_the_plugin():
     """The Python code for jobs searches error texts for the mark that the plugin's class ReasonText writes."""
     mark = re.search(r'MARK = "([^"]+)"', (JAVA / "hook/ReasonText.java").read_text())[1]
 
-    assert re.escape(mark) in (ROOT / "cli/sparkfuse/hook.py").read_text()
+    assert re.escape(mark) in (ROOT / "cli/sparkfuse/hook_errors.py").read_text()

@@ -7,7 +7,7 @@ import io.sparkfuse.contracts.Signal;
  * where to look, how to override.
  *
  * <p>{@code sparkfuse.CircuitBreaker} parses it, also where it cannot reach this JVM: change both
- * together (cli/sparkfuse/hook.py).
+ * together (cli/sparkfuse/hook_errors.py).
  */
 final class ReasonText {
   static final String MARK = "[SPARKFUSE_FUSE_BLOWN]";

@@ -99,6 +99,30 @@ class HookTest {
     assertEquals(1, all.faults.count());
   }
 
+  /** The receipt states how long the hook waited, and the event names the stopped blocks. */
+  @Test
+  void actWaitsForSafePoint() {
+    all.edge.safePointMs = 9_000;
+    all.send(all.signal(7));
+
+    assertEquals(Arrays.asList("received", "requested", "requested", "ended"), outcomes());
+    Object waited = all.edge.receipts.get(2).get("reason");
+    assertEquals("waited 9000 ms for a safe point of the job", waited);
+    Map<?, ?> event = (Map<?, ?>) ((List<?>) state().get("events")).get(0);
+    assertEquals(Arrays.asList("sparkfuse-block.0123456789abcdef.orders"), event.get("blocks"));
+  }
+
+  /** All gates are evaluated again after the wait. */
+  @Test
+  void holdDuringSafePointPreventsAct() {
+    all.edge.safePointMs = 9_000;
+    all.edge.inSafePoint = () -> all.state.setHold(true);
+    all.send(all.signal(7));
+
+    assertEquals("held", all.edge.outcome());
+    assertEquals(Collections.emptyList(), all.edge.acts);
+  }
+
   @Test
   void holdNeverOpensFuse() {
     all.state.setHold(true);

@@ -3,8 +3,10 @@ package io.sparkfuse.spark.hook;
 import io.sparkfuse.contracts.Signal;
 import io.sparkfuse.spark.json.JsonReader;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Everything outside the hook, in memory: a clock and a broker that a test moves, counters that it
@@ -33,6 +35,12 @@ final class InMemoryEdge implements Clock, Controls, Counters, Actuator, Receipt
   Runnable whileWaiting = () -> {};
 
   final List<Map<?, ?>> receipts = new ArrayList<>();
+
+  /** How long job code is in a safe point, for {@link #awaitSafePoint}. */
+  long safePointMs;
+
+  /** Runs while the hook waits for a safe point. */
+  Runnable inSafePoint = () -> {};
 
   /** Actions that were carried out; a warning is "warn". */
   final List<String> acts = new ArrayList<>();
@@ -83,6 +91,18 @@ final class InMemoryEdge implements Clock, Controls, Counters, Actuator, Receipt
       throw fault;
     }
     return result;
+  }
+
+  @Override
+  public long awaitSafePoint(Signal signal) {
+    inSafePoint.run();
+    clockMs += safePointMs;
+    return safePointMs;
+  }
+
+  @Override
+  public Set<String> blocks(Signal signal) {
+    return Collections.singleton("sparkfuse-block.0123456789abcdef.orders");
   }
 
   @Override
