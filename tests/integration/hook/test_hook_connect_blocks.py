@@ -1,0 +1,65 @@
+"""A Connect server with two users: the block of one exceeds its limit, and the other one notices nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.collectors.spark_runs import ENVIRONMENTS, ROOT, SparkRun
+from tests.integration.hook.conftest import JOBS
+from tests.waiting import wait_for
+
+CONNECT = ENVIRONMENTS["connect"]
+SERVER = "io.sparkfuse.spark.SparkfusePlugin,org.apache.spark.sql.connect.SparkConnectPlugin"
+
+
+@pytest.fixture
+def server(tmp_path: Path, free_port) -> Iterator[tuple[str, SparkRun]]:
+    port = str(free_port())
+    folder = tmp_path / "until"
+    folder.mkdir()
+    settings = {
+        "spark.plugins": SERVER,
+        "spark.master": "local[4]",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": port,
+        "spark.test.until": str(folder),
+    }
+    run = SparkRun("connect", JOBS / "limited_server.py", settings, tmp_path / "job.log")
+    run.wait_for_line("READY")
+    yield port, run
+    (folder / "end").touch()
+    run.stop()
+
+
+def start_user(port: str, name: str, seconds: int) -> subprocess.Popen:
+    command = [str(CONNECT), str(JOBS / "limited_connect.py"), port, name, str(seconds)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "cli")}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(not CONNECT.exists(), reason="make build/stamps/env-connect creates the environment")
+def test_only_the_block_of_one_user_is_stopped(server):
+    """The jobs of the user over the limit end, and the query of the other user still runs."""
+    port, run = server
+    bob = start_user(port, "bob", 3_600)
+    wait_for(lambda: "JOBS 1" in run.lines, 120, "the query of bob")
+    ann = start_user(port, "ann", 3)
+    try:
+        out, _ = ann.communicate(timeout=180)
+
+        assert out.splitlines() == ["STARTED", "LIMIT max_seconds ann", "USABLE 10"]
+        assert "JOBS 2" in run.lines
+        assert bob.poll() is None
+        assert "Sparkfuse stopped block bob" not in run.text()
+    finally:
+        for each in (ann, bob):
+            each.kill()
+            each.wait(60)
+        bob.stdout.close()
