@@ -251,7 +251,7 @@ def evidence(case: Case) -> Refusal | None:
     return None
 
 
-def life(case: Case) -> Refusal | None:
+def predicate(case: Case) -> Refusal | None:
     """Refuse if the application shows life: a condition of the policy is false for its latest row."""
     if case.policy is None or case.row is None:
         return None
@@ -297,7 +297,7 @@ GATES: Mapping[str, Gate] = {
     "attempt": attempt,
     "start": start,
     "evidence": evidence,
-    "life": life,
+    "predicate": predicate,
     "pause": pause,
 }
 

@@ -72,7 +72,7 @@ def test_each_reading_of_the_broker_can_prevent_the_stop(zombie, yarn, start_act
     orders.give(bus.settings, operator, orders.release(held, "over"))
     zombie.put_row(status="succeeded", outlived_ms=0)
 
-    assert zombie.outcome(zombie.send()).gate == "life"
+    assert zombie.outcome(zombie.send()).gate == "predicate"
     assert yarn.changes() == []
 
 

@@ -61,7 +61,7 @@ def test_probe_is_answered_and_never_acts(scene, would_act):
     if not would_act:
         scene.edge.latest = scene.row(outlived_ms=0)
 
-    expected = ("would_act", "") if would_act else ("would_not_act", "life")
+    expected = ("would_act", "") if would_act else ("would_not_act", "predicate")
     assert scene.send(scene.signal(probe=True)) == expected
     assert scene.manager.stops == []
     assert scene.manager.looks == 1
@@ -80,7 +80,7 @@ def test_probe_that_is_not_valid_is_no_answer(scene):
         (lambda scene: scene.hold(), ("held", "hold")),
         (lambda scene: setattr(scene.manager, "found", Ended("FINISHED")), ("blind", "manager")),
         (lambda scene: setattr(scene.manager, "found", Running("uid-2", START_MS, 1)), ("refused", "manager")),
-        (lambda scene: setattr(scene.edge, "latest", scene.row(outlived_ms=0)), ("disagrees", "life")),
+        (lambda scene: setattr(scene.edge, "latest", scene.row(outlived_ms=0)), ("disagrees", "predicate")),
         (lambda scene: scene.edge.pass_time(121_000), ("expired", "lifetime")),
     ],
     ids=["held", "ended", "replaced", "alive", "expired"],

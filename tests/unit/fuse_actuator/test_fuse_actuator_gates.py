@@ -133,7 +133,7 @@ CASES = {
     "attempt": (other_attempt, "disagrees"),
     "start": (started_later, "disagrees"),
     "evidence": (stale_row, "blind"),
-    "life": (alive, "disagrees"),
+    "predicate": (alive, "disagrees"),
     "pause": (paused, "refused"),
 }
 # Without the time of the broker, clock and lifetime refuse too; without an instance, a stop has no target.
@@ -186,7 +186,7 @@ def test_absent_column_is_no_evidence(scene):
     """A condition on a column that the row does not have is false."""
     scene.edge.latest.application.ClearField("outlived_ms")
 
-    assert scene.send(scene.signal()) == ("disagrees", "life")
+    assert scene.send(scene.signal()) == ("disagrees", "predicate")
 
 
 def test_unreachable_controls_are_a_hold(scene):
