@@ -27,7 +27,7 @@ COORDINATOR_SECONDS = 30.0
 POLL_SECONDS = 0.05
 ESSENTIAL = ("message.timestamp.type", "cleanup.policy")
 """The settings on which a guarantee depends; operators may change other settings, such as retention and compression."""
-# In the client's messages, its address precedes the reason, and its state follows the reason.
+# In the client's error messages, the broker's address precedes the reason, and the connection's state follows it.
 _ADDRESS, _STATE = re.compile(r"^\w+://\S+: "), re.compile(r" \(after \d+ms in state \w+\).*$")
 
 

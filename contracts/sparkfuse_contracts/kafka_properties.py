@@ -39,7 +39,7 @@ _NOT_IN_JAVA = {
     "ssl.curves.list", "ssl.sigalgs.list",
 }  # fmt: skip
 _LIBRDKAFKA_FAMILIES = ("sasl.oauthbearer.", "sasl.kerberos.", "socket.")
-# Properties of Java that a Python client does not need.
+# Properties of the Java client that a Python client does not need.
 _JAVA_ONLY = {
     "ssl.enabled.protocols", "ssl.keymanager.algorithm", "ssl.protocol", "ssl.secure.random.implementation",
     "ssl.trustmanager.algorithm", "ssl.truststore.password",

@@ -14,8 +14,8 @@ from sparkfuse_contracts.settings import Settings
 
 _KEYS = {
     "none": (),
-    # The key of a record does not contain its absent fields. So a record without these fields replaces an older record
-    # without them.
+    # A key leaves out fields that the record lacks. So if two records lack the same field and agree in the others, the
+    # newer record replaces the older one.
     "cluster, tenant, job_key and stage_fingerprint": ("cluster", "tenant", "job_key", "stage_fingerprint"),
     "shipper and log": ("shipper", "log"),
 }

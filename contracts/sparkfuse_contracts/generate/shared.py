@@ -191,7 +191,7 @@ def _rust_value(value: Any, kind: str) -> str:
 
 
 def json_files(shared: Shared) -> Mapping[str, str]:
-    """Return the JSON of each file that has cases, for the tests of Java."""
+    """Return the content of each shared file that has test cases as JSON, which the Java tests read."""
     with_cases = {name: content for name, content in shared.items() if CASES in content}
     return {f"{name}.json": json.dumps(content, indent=1) + "\n" for name, content in with_cases.items()}
 

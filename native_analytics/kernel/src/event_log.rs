@@ -2,7 +2,7 @@
 //!
 //! Modules, from the lowest to the highest; a module uses only modules above it in this list:
 //!
-//! - `timestamp`, `task_id_set`, `json`: parsing of values, of JSON lines, and a compact set of task ids.
+//! - `timestamp`, `task_id_set`, `json`: parsing of timestamps, a compact set of task ids, and parsing of JSON lines.
 //! - `call_site`, `plan_text`: the user's code line of a query or stage, and texts of plan nodes without literals.
 //! - `task_events`, `task_columns`: task starts and ends, which are nearly all events of a log.
 //! - `stage_aggregates`, `failures`: what the task ends of one stage attempt add up to.

@@ -1,4 +1,5 @@
-//! Fast readers of Sparkfuse: bytes to Arrow tables, event logs to facts, and no panic on any input.
+//! Decodes Protobuf records and Spark event logs to Arrow tables, and encodes the events of a log as facts.
+//! No input causes a panic.
 //!
 //! - `event_log` reads Spark's event logs.
 //! - `wire` reads Protobuf's wire format, and `schema` compiles a message's descriptor to columns.

@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|_| WireError::Utf8)
     }
 
-    /// The bytes of a length-delimited field, with the bytes after it in the record.
+    /// Returns the bytes of a length-delimited field as a `Piece`, which also holds the bytes after it in the record.
     #[inline]
     pub fn piece(&mut self) -> Result<Piece<'a>, WireError> {
         let length = usize::try_from(self.varint()?).map_err(|_| WireError::Truncated)?;

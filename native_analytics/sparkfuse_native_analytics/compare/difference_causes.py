@@ -1,4 +1,4 @@
-"""Maps the parts of a difference to causes."""
+"""Maps each part of the difference between two runs to its cause."""
 
 from __future__ import annotations
 

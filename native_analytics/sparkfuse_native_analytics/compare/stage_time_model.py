@@ -69,7 +69,8 @@ def measure_of(one: Attempt, other: Attempt) -> str | None:
 def factors(attempt: Attempt, slots: float | None, measure: str | None) -> Factors | None:
     """Return the factors of an attempt; None if no task succeeded or none took a millisecond.
 
-    If the number of slots is unknown, the average number of busy slots is used. Without a measure the volume is one.
+    If the number of slots is unknown, the average number of busy slots is used. The volume is 1 if ``measure`` is
+    None.
     """
     active = attempt.finished_ms - attempt.launched_ms
     if attempt.tasks <= 0 or attempt.wall_ms <= 0 or active <= 0:

@@ -1,7 +1,8 @@
 """``python -m sparkfuse_native_analytics.fuse_controller``: runs the fuse controller until SIGTERM.
 
 Exit codes: 0 after SIGTERM, 2 for invalid settings, rules or keys, 3 if Kafka or a topic is not available at the start,
-4 if another controller has taken over or the result of a step is unknown; a supervisor then starts it again.
+4 if another controller has taken over, or if it is unknown whether a step was written. `sparkfuse up` and Docker
+Compose restart the process when it exits.
 """
 
 from __future__ import annotations

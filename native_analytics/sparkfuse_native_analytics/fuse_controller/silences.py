@@ -74,7 +74,7 @@ def _silences(address: str) -> list[Silence] | None:
     try:
         return [_silence(each) for each in content if each["status"]["state"] == _ACTIVE]
     except (KeyError, TypeError) as error:
-        raise SilencesUnknownError(f"{address} does not answer with silences: {error!r}") from error
+        raise SilencesUnknownError(f"{address} did not return a list of Alertmanager silences: {error!r}") from error
 
 
 def _silence(content: Mapping[str, Any]) -> Silence:

@@ -47,7 +47,7 @@ class Selection:
 
 
 def hold(selection: Selection, reason: str, until_ms: int, control_id: str = "") -> Control:
-    """Return a hold: nothing that the selection matches is stopped until ``until_ms``."""
+    """Return a control of kind hold: until ``until_ms``, nothing that the selection matches is stopped."""
     control_id = control_id or f"hold-{uuid.uuid4().hex[:8]}"
     return selection.apply_to(Control(control_id=control_id, kind=HOLD, reason=reason, until_ms=until_ms))
 

@@ -47,9 +47,9 @@ def evaluate(rules: Iterable[CompiledRule], runs: Sequence[ViewRows]) -> list[li
     """Evaluate each rule on each row of its view, and return the findings of each run.
 
     Findings are sorted by severity, then by scope (stages before the application), then by duration (the longest
-    first). The ``for`` of a rule is ignored, because nothing changes any more. Severity is capped at warning if the
-    evidence is not complete. One statement for each view covers many runs, because planning it takes longer than
-    running it.
+    first). The ``for`` of a rule is ignored, because the rows of a finished run no longer change. Severity is capped at
+    warning if the evidence is not complete. One statement for each view covers many runs, because planning it takes
+    longer than running it.
     """
     found: list[list[Finding]] = [[] for _ in runs]
     by_view: dict[str, list[CompiledRule]] = {}

@@ -33,7 +33,8 @@ pub const DISTRIBUTIONS: [&str; 5] = [
     "task_bytes",
 ];
 
-/// Values of one distribution. A value takes four bytes until one needs more; durations and most sizes do not.
+/// Values of one distribution. Each takes four bytes; when one does not fit, all are stored in eight.
+/// Durations and most sizes fit.
 #[derive(Debug, Clone)]
 pub enum Values {
     Small(Vec<u32>),

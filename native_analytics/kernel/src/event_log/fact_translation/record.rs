@@ -51,7 +51,7 @@ impl PendingFact {
     }
 }
 
-/// The run of an application whose facts are encoded, and the collector that sends them.
+/// Identifies the application run whose facts are encoded, and the collector that sends them.
 #[derive(Debug, Clone)]
 pub struct Origin {
     pub cluster: String,

@@ -150,7 +150,7 @@ impl Translator {
         }
     }
 
-    /// Updates the state with an event whose facts were sent before.
+    /// Updates the state with an event whose facts were already sent.
     pub fn replay(&mut self, name: &str, line: &[u8]) -> Result<(), TranslationError> {
         match self.facts(name, line) {
             Ok(_) | Err(EventError::Malformed(_)) => Ok(()),

@@ -1,4 +1,4 @@
-//! Merges the results of splits in the order of the log.
+//! Merges the results of the splits of a log, in the order of the log.
 
 use crate::event_log::codec::Codec;
 use crate::event_log::evidence::FileEvidence;

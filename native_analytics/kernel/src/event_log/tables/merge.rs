@@ -79,7 +79,7 @@ macro_rules! fill {
     ($ours:ident, $theirs:ident, $($field:ident),+) => { $($ours.$field = $ours.$field.take().or($theirs.$field);)+ };
 }
 
-/// Replaces fields by those of the later row, if it has them.
+/// Overwrites each field with the value of the later row, if that row has one.
 macro_rules! renew {
     ($ours:ident, $theirs:ident, $($field:ident),+) => { $($ours.$field = $theirs.$field.or($ours.$field.take());)+ };
 }

@@ -56,7 +56,7 @@ final class HookMemory {
     last[1] = Math.max(last[1], signal.getGeneration());
   }
 
-  /** Counts a stop that is about to be carried out, and uses up its approval. */
+  /** Counts a stop that is about to be carried out and marks its approval as used. */
   void spend(Signal signal, long nowMs) {
     stopsMs.addLast(nowMs);
     applicationStops += signal.getAction().equals(Actions.STOP_APPLICATION) ? 1 : 0;

@@ -52,7 +52,7 @@ final class StreamingBatch {
         .setTriggeredMs(StreamingFacts.moment(ScalaAccess.text(holder, "timestamp"), now));
   }
 
-  /** Copies rates; Spark reports NaN or infinity for a batch without duration, which is skipped. */
+  /** Copies rates except NaN and infinity, which Spark reports for a batch without duration. */
   private static void rates(Object progress, StreamingProgress.Builder fact) {
     double arrived = rate(ScalaAccess.get(progress, "inputRowsPerSecond"));
     if (arrived >= 0) {

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Each gate refuses its cases, and without the gate the same case stops work. */
 class GatesTest {
-  /** A case that only one gate refuses. */
+  /** A signal that exactly one gate refuses. */
   private static final class Case {
     private final String gate;
     private final String name;

@@ -28,7 +28,7 @@ public final class Application {
    */
   public static final long GRACE_MS = 900_000;
 
-  /** Reasons for which a collector stops all its work; for other reasons it only does less. */
+  /** Reasons for which a collector stops collecting; for any other reason it only collects less. */
   private static final Set<String> OFF = Set.of("switched off", "faults");
 
   private final AppLive.Builder soFar;
