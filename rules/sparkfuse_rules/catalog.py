@@ -12,15 +12,14 @@ from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.columns import VIEWS
 from sparkfuse_contracts.schema import UNITS
 from sparkfuse_rules import compiler, describe, strict_yaml
-from sparkfuse_rules.conditions import signal_conditions
 from sparkfuse_rules.errors import RuleError, unknown_name
+from sparkfuse_rules.fuse_section import check_fuse_cases, read_fuse
 from sparkfuse_rules.overrides import Override, read_condition, read_job_overrides, read_overrides
 from sparkfuse_rules.predicate import NUMERIC_TYPES
-from sparkfuse_rules.rule import ACTIONS, QUIET, SEVERITIES, Case, FusePolicy, Param, Rule, Value
+from sparkfuse_rules.rule import QUIET, SEVERITIES, Case, Param, Rule, Value
 
 _REQUIRED = ("summary", "view", "severity", "when", "for", "description", "runbook", "fuse", "cases")
 _OPTIONAL = ("params", "keep_firing_for", "inhibits", "evidence")
-_FUSE_KEYS = ("actions", "after", "needs", "max_counter_age", "severity", "approval", "shared_driver")
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ def load_rule(path: Path) -> Rule:
         keep_firing_ms=strict_yaml.duration_ms(f"{file}: keep_firing_for", content.get("keep_firing_for", "0s")),
         description=strict_yaml.text(f"{file}: description", content["description"]),
         runbook=strict_yaml.text(f"{file}: runbook", content["runbook"]),
-        fuse=_fuse(file, content["fuse"]),
+        fuse=read_fuse(file, view, content["fuse"]),
         cases=_cases(file, content["cases"], view, params),
         inhibits=_inhibits(file, content.get("inhibits")),
         absence=_absence(file, content.get("evidence")),
@@ -171,9 +170,8 @@ def _checked(rule: Rule) -> Rule:
 
 def _check_predicates(rule: Rule) -> None:
     compiler.severity_sql(rule, "datafusion")
-    if rule.fuse and rule.view != "stage_live":
-        raise RuleError(f"{rule.file}: fuse: the fuse acts on stages, so the view must be stage_live")
-    signal_conditions(rule)
+    compiler.fuse_when_sql(rule, "datafusion")
+    check_fuse_cases(rule)
 
 
 def _check_description(rule: Rule) -> None:
@@ -212,56 +210,6 @@ def _param(place: str, value: object) -> Param:
         raise unknown_name(f"{place}.unit", "unit", unit, UNITS)
     default = strict_yaml.number(f"{place}.default", entry["default"])
     return Param(default, unit, strict_yaml.text(f"{place}.why", entry["why"]), default)
-
-
-def _fuse(file: str, value: object) -> FusePolicy | None:
-    place = f"{file}: fuse"
-    if value == "none":
-        return None
-    entry = strict_yaml.mapping(place, value, _FUSE_KEYS)
-    for key in ("actions", "after", "needs"):
-        if key not in entry:
-            raise RuleError(f"{place}: key {key!r} is missing; without one write 'fuse: none'")
-    needs = entry["needs"]
-    if not isinstance(needs, list) or not needs:
-        raise RuleError(
-            f"{place}.needs: must list the conditions that the hook checks before it acts, but is {needs!r}"
-        )
-    default = FusePolicy((), 0, ())
-    return FusePolicy(
-        actions=_actions(f"{place}.actions", entry["actions"]),
-        after_ms=strict_yaml.duration_ms(f"{place}.after", entry["after"]),
-        needs=tuple(strict_yaml.text(f"{place}.needs", need) for need in needs),
-        max_counter_age_ms=strict_yaml.duration_ms(
-            f"{place}.max_counter_age", entry.get("max_counter_age", f"{default.max_counter_age_ms // 1000}s")
-        ),
-        severity=_one_of(f"{place}.severity", entry.get("severity", default.severity), "severity", SEVERITIES),
-        approval=_flag(f"{place}.approval", entry.get("approval", default.approval)),
-        shared_driver=_flag(f"{place}.shared_driver", entry.get("shared_driver", default.shared_driver)),
-    )
-
-
-def _actions(place: str, value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not value:
-        raise RuleError(f"{place}: must list the actions that the fuse may take, narrowest first, but is {value!r}")
-    actions = tuple(_one_of(place, each, "action", ACTIONS) for each in value)
-    if list(actions) != sorted(set(actions), key=ACTIONS.index):
-        raise RuleError(
-            f"{place}: must be in the order {', '.join(ACTIONS)} without repetition, but is {', '.join(actions)}"
-        )
-    return actions
-
-
-def _one_of(place: str, value: object, what: str, known: Sequence[str]) -> str:
-    if not isinstance(value, str) or value not in known:
-        raise unknown_name(place, what, str(value), known)
-    return value
-
-
-def _flag(place: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise RuleError(f"{place}: must be true or false, but is {value!r}")
-    return value
 
 
 def _cases(file: str, value: object, view: str, params: Mapping[str, Param]) -> tuple[Case, ...]:

@@ -16,6 +16,7 @@ from typing import Literal
 from sqlglot import exp
 
 from sparkfuse_contracts.columns import VIEWS
+from sparkfuse_rules.conditions import signal_conditions
 from sparkfuse_rules.dialects import Dialect, write
 from sparkfuse_rules.predicate import NUMERIC_TYPES, columns_of, needed_columns_of, parse_predicate
 from sparkfuse_rules.rule import SEVERITIES, Rule
@@ -117,11 +118,26 @@ def needed_columns(rule: Rule) -> tuple[str, ...]:
     return tuple(column for column in VIEWS[rule.view] if column in needed)
 
 
+def fuse_when_sql(rule: Rule, dialect: Dialect) -> str:
+    """Return the SQL of ``fuse.when``; TRUE if the rule has no fuse, or its fuse has no condition on the row."""
+    return write(_bound(rule, "fuse.when", rule.fuse.when if rule.fuse else "TRUE"), dialect, _numbers(rule))
+
+
+def fuse_columns(rule: Rule) -> frozenset[str]:
+    """Return the columns of ``fuse.when``."""
+    return columns_of(_parsed(rule, "fuse.when", rule.fuse.when if rule.fuse else "TRUE"))
+
+
 def needs_sql(rule: Rule, dialect: Dialect) -> str:
-    """Return the SQL condition that is true if all ``fuse.needs`` are true; it is NULL if the evidence is NULL."""
-    needs = rule.fuse.needs if rule.fuse else ()
+    """Return the SQL condition that is true if ``fuse.when`` and all ``fuse.needs`` are true; NULL for NULL evidence.
+
+    A need is left out if its counter is no column of the view, because stored rows do not have it.
+    """
+    known = [condition for condition in signal_conditions(rule) if condition.column in VIEWS[rule.view]]
+    needs = [f"{each.column} {each.operator} {each.threshold!r}" for each in known]
     held = [_bound(rule, f"fuse.needs[{place}]", text) for place, text in enumerate(needs)]
-    return write(exp.and_(exp.true(), *held), dialect, _numbers(rule))
+    when = _bound(rule, "fuse.when", rule.fuse.when if rule.fuse else "TRUE")
+    return write(exp.and_(when, *held), dialect, _numbers(rule))
 
 
 def _numbers(rule: Rule) -> frozenset[str]:

@@ -1,19 +1,23 @@
-"""Build docs/identity.md and docs/failures.md from their text and their data files."""
+"""Build docs/identity.md, docs/failures.md and docs/fuse_policies.md from their text and their data files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from sparkfuse_contracts.generated import hook_counters
+from sparkfuse_rules.conditions import scope_of_view, signal_conditions
 from sparkfuse_rules.knowledge.failures import failure_patterns
+from sparkfuse_rules.rule import Condition, FusePolicy, Rule
 
 _RULES = Path(__file__).parents[1]
 _DOCS = Path(__file__).parents[2] / "docs"
 IDENTITY_PATH = _DOCS / "identity.md"
 FAILURES_PATH = _DOCS / "failures.md"
+FUSE_POLICIES_PATH = _DOCS / "fuse_policies.md"
 _LONGEST_EXAMPLE = 160
 
 
@@ -34,6 +38,49 @@ def identity_page() -> str:
 def failures_page() -> str:
     """Return docs/failures.md as Markdown."""
     return (_RULES / "failures_page.md").read_text(encoding="utf-8") + "".join(f"{row}\n" for row in _failure_rows())
+
+
+def fuse_policies_page(rules: Iterable[Rule]) -> str:
+    """Return docs/fuse_policies.md as Markdown: the policies of the rules, and the counters of the hook."""
+    head = (_RULES / "fuse_policies_page.md").read_text(encoding="utf-8")
+    lines = [*_policy_rows(rules), "", *_counter_rows()]
+    return head + "".join(f"{line}\n" for line in lines)
+
+
+def _policy_rows(rules: Iterable[Rule]) -> Iterator[str]:
+    yield "## Policies"
+    yield ""
+    yield "| rule | target | evidence | counters of the hook | actions, narrowest first | never acts on | where an act would be wrong |"  # noqa: E501  (one row of the table)
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for rule in rules:
+        if policy := rule.fuse:
+            cells = (
+                f"[{rule.id}](rules/{rule.id}.md)",
+                scope_of_view(rule.view) or "",
+                f"{rule.summary}; {policy.severity}" + (f", `{policy.when}`" if policy.when != "TRUE" else ""),
+                "<br>".join(f"`{_condition(each)}`" for each in signal_conditions(rule)),
+                ", ".join(f"`{action}`" for action in policy.actions) + (" (approved)" if policy.approval else ""),
+                policy.excludes,
+                "; ".join(_wrong_cases(policy)),
+            )
+            yield f"| {' | '.join(' '.join(cell.split()).replace('|', '&#124;') for cell in cells)} |"
+
+
+def _condition(condition: Condition) -> str:
+    return f"{condition.column} {condition.operator} {condition.threshold:,.15g}"
+
+
+def _wrong_cases(policy: FusePolicy) -> Iterator[str]:
+    return (case.name for case in policy.cases if not case.act)
+
+
+def _counter_rows() -> Iterator[str]:
+    yield from ("## Counters of the hook", "")
+    yield "The driver counts them itself, from its events and from the progress that its executors report to it."
+    yield "A policy can use the counters of its own target and of everything that contains it."
+    yield from ("", "| counter | of one | unit | meaning |", "| --- | --- | --- | --- |")
+    for each in hook_counters.COUNTERS:
+        yield f"| `{each.name}` | {each.scope} | {each.unit} | {each.meaning} |"
 
 
 def _identity_rows() -> Iterator[str]:

@@ -30,6 +30,7 @@ def generated_files() -> dict[Path, str]:
         POLICIES: policy_file(load_catalog().values()),
         documents.IDENTITY_PATH: documents.identity_page(),
         documents.FAILURES_PATH: documents.failures_page(),
+        documents.FUSE_POLICIES_PATH: documents.fuse_policies_page(load_catalog().values()),
     }
 
 

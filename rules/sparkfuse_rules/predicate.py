@@ -30,13 +30,18 @@ def parse_predicate(place: str, text: str, columns: Mapping[str, Column], params
     Raises RuleError with ``place`` for invalid syntax, an operation outside of the common subset, an unknown column or
     param, or operands of different types.
     """
+    tree = parse_expression(place, text)
+    _Checker(place, columns, params).expects(FLAG, tree)
+    return tree
+
+
+def parse_expression(place: str, text: str) -> exp.Expr:
+    """Parse an expression without a check of its names and types. Raises RuleError for invalid syntax."""
     try:
-        tree = sqlglot.parse_one(text)
+        return sqlglot.parse_one(text)
     except SqlglotError as error:
         reason = " ".join(str(error).split()).replace("\x1b[4m", "").replace("\x1b[0m", "")
         raise RuleError(f"{place}: cannot be parsed: {reason}") from error
-    _Checker(place, columns, params).expects(FLAG, tree)
-    return tree
 
 
 def columns_of(tree: exp.Expr) -> frozenset[str]:

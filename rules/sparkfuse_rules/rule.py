@@ -11,16 +11,8 @@ QUIET = "quiet"
 MODES = ("off", "shadow", "warn", "act")
 # The actions of the fuse, narrowest first. The hook carries out all actions but the last. The external actuator carries
 # out the last one: it ends the application through the cluster manager.
-EXTERNAL_STOP = "external_stop"
-ACTIONS = ("warn", "kill_task", "cancel_query", "cancel_stage", "cancel_jobs", "stop_application", EXTERNAL_STOP)
-# The columns that the hook computes from its own counters in the driver, so that it can verify the condition of a
-# signal.
-HOOK_COLUMNS = (
-    "disk_spilled_bytes", "elapsed_ms", "failed_tasks", "finished_tasks", "killed_tasks", "memory_spilled_bytes",
-    "num_tasks", "running_age_max_ms", "running_disk_spilled_bytes", "running_since_progress_min_ms",
-    "running_since_spill_ms", "running_spilled_since_progress_max_bytes", "running_stalled_max_ms", "running_tasks",
-    "since_finish_ms", "succeeded_tasks", "work_bytes", "work_records",
-)  # fmt: skip
+WARN, EXTERNAL_STOP = "warn", "external_stop"
+ACTIONS = (WARN, "kill_task", "cancel_query", "cancel_stage", "cancel_jobs", "stop_application", EXTERNAL_STOP)
 Value = int | float | str | bool | None
 
 
@@ -54,14 +46,24 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class FuseCase:
+    """Counters of a hook, and whether all needs of the policy hold for them. Absent counters are not known."""
+
+    name: str
+    counters: Mapping[str, int]
+    act: bool
+
+
+@dataclass(frozen=True)
 class FusePolicy:
     """The actions that the fuse may carry out for a rule, and their conditions.
 
-    ``actions`` are ordered from narrowest to widest. An action is allowed only if the stage has run for ``after_ms``,
-    the finding has at least ``severity``, and all ``needs`` are true for the hook's counters. If the counters of a
-    running task are older than ``max_counter_age_ms``, the hook cannot verify the needs and does not act. If
-    ``approval`` is true, a person approves each act. If ``shared_driver`` is true, the fuse may cancel one query of a
-    driver that several users share.
+    ``actions`` are ordered from narrowest to widest, and act on the target of the rule's view: a task, a stage, a query
+    or the application. They are allowed under four conditions. The target has run for ``after_ms``, the finding has at
+    least ``severity``, ``when`` is true for the row of the view, and all ``needs`` are true for the hook's counters. If
+    the counters of a running task are older than ``max_counter_age_ms``, the hook cannot verify the needs and does not
+    act. If ``approval`` is true, a person approves each act. If ``shared_driver`` is true, the fuse may cancel one
+    query of a driver that several users share. ``excludes`` describes for people what the policy never acts on.
     """
 
     actions: tuple[str, ...]
@@ -69,9 +71,17 @@ class FusePolicy:
     needs: tuple[str, ...]
     max_counter_age_ms: int = 20_000
     severity: str = "critical"
+    when: str = "TRUE"
     approval: bool = False
     shared_driver: bool = False
+    excludes: str = ""
+    cases: tuple[FuseCase, ...] = ()
     mode: str | None = None  # off, shadow, warn or act; None if sparkfuse.yaml does not set the mode for this rule
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """The actions that the hook carries out and that stop work."""
+        return tuple(action for action in self.actions if action not in (WARN, EXTERNAL_STOP))
 
 
 @dataclass(frozen=True)

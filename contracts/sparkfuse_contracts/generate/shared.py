@@ -20,8 +20,8 @@ from sparkfuse_contracts.generate.patterns import composed
 from sparkfuse_contracts.schema import SchemaError
 
 CASES = "cases"
-# The kernel needs neither file: it calls the Python scrubber, and it does not sum the time between jobs.
-NOT_IN_RUST = frozenset({"between_jobs", "scrubbing"})
+# The kernel does not need these: it calls the Python scrubber, does not sum the time between jobs, and has no hook.
+NOT_IN_RUST = frozenset({"between_jobs", "hook_counters", "scrubbing"})
 Shared = Mapping[str, Mapping[str, Any]]
 
 

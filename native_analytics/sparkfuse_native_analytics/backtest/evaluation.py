@@ -91,7 +91,7 @@ def _evident(rule: Rule) -> str:
 
 def _stops(rule: Rule) -> str:
     """Return a SQL condition that is true if the ``needs`` of the rule's fuse match."""
-    return f"ifNull({needs_sql(rule, 'clickhouse')}, 0)" if rule.fuse and rule.fuse.needs else "1"
+    return f"ifNull({needs_sql(rule, 'clickhouse')}, 0)" if rule.fuse else "1"
 
 
 def _joined(view: str, rules: Sequence[Rule], logged: bool, rows: Sequence[_Row], keys: str) -> str:

@@ -118,7 +118,7 @@ def backtest(
 
 
 def _action(rule: Rule) -> str | None:
-    return rule.fuse.actions[0] if rule.fuse else None
+    return (rule.fuse.stops or rule.fuse.actions)[0] if rule.fuse else None
 
 
 def _undecidable_reason(rule: Rule) -> str | None:
@@ -198,8 +198,10 @@ def _finding(rule: Rule, evaluation: Evaluation) -> Finding:
 
 
 def _acts(rule: Rule, evaluation: Evaluation, run: ExpectedRun) -> bool:
-    """Whether the fuse controller would have acted: ``needs`` match, ``after`` has passed, evidence is complete."""
+    """Whether the fuse controller would have acted: the policy matches, and the evidence is complete."""
     if rule.fuse is None or not evaluation.stops or evaluation.completeness < COMPLETE:
+        return False
+    if SEVERITIES.index(evaluation.severity or "info") > SEVERITIES.index(rule.fuse.severity):
         return False
     elapsed = run.run.row["elapsed_ms"] if evaluation.stage is None else run.elapsed_ms.get(evaluation.stage)
     return elapsed is not None and elapsed >= rule.fuse.after_ms

@@ -43,6 +43,8 @@ class Act:
     outcome: str = ""
     cost_avoided: float | None = None
     currency: str = ""
+    query_id: int | None = None
+    task_id: int | None = None
 
 
 class ActRegistry:
@@ -134,4 +136,6 @@ def _act(act_id: str, record: AuditRecord) -> Act:
         stage=(record.stage_id, record.stage_attempt) if record.HasField("stage_id") else None,
         cost_avoided=record.cost_avoided if record.HasField("cost_avoided") else None,
         currency=record.currency,
+        query_id=record.query_id if record.HasField("query_id") else None,
+        task_id=record.task_id if record.HasField("task_id") else None,
     )

@@ -21,16 +21,17 @@ from sparkfuse_native_analytics.fuse_controller.fleet import Fleet, Silences, su
 from sparkfuse_native_analytics.fuse_controller.gates import GATES, Case, Gate, refusal
 from sparkfuse_native_analytics.fuse_controller.keys import KeyRing
 from sparkfuse_native_analytics.fuse_controller.ladder import next_action
-from sparkfuse_native_analytics.fuse_controller.outcomes import WARN, OutcomeBook
+from sparkfuse_native_analytics.fuse_controller.outcomes import OutcomeBook
 from sparkfuse_native_analytics.fuse_controller.probes import PROBED
 from sparkfuse_native_analytics.fuse_controller.records import Step, Target
 from sparkfuse_native_analytics.fuse_controller.scope import Run, Scope
 from sparkfuse_native_analytics.fuse_controller.signing import target_digest
 from sparkfuse_native_analytics.fuse_controller.silences import SilencesUnknownError
-from sparkfuse_native_analytics.fuse_controller.view import Ending, LiveView, RunningStage
+from sparkfuse_native_analytics.fuse_controller.view import Ending, LiveView, RunningWork
+from sparkfuse_rules.rule import WARN
 
 STARTED, BIG_PICTURE = "started", "big_picture"
-# Limit of stages that are probed at once, the longest running first; more would exceed the budget of probes.
+# Limit of targets that are probed at once, the longest running first; more would exceed the budget of probes.
 PROBE_CANDIDATES = 1_000
 
 
@@ -99,7 +100,7 @@ class FuseController:
         self._recorded_gates = {scope: gate for scope, gate in self._recorded_gates.items() if scope in scopes}
 
     def probe(self, environment: Environment) -> None:
-        """Ask hooks about running stages for which no finding fires: the control sample of the record.
+        """Ask hooks about running work for which no finding fires: the control sample of the record.
 
         Raises OSError or FencedError.
         """
@@ -109,8 +110,8 @@ class FuseController:
             return
         left = self.audit.probes.budget(now_ms)
         for variant in self.policy.watched():
-            for stage in self._stages_to_probe(variant, now_ms, left):
-                self._probe_stage(variant, stage, environment)
+            for work in self._work_to_probe(variant, now_ms, left):
+                self._probe_work(variant, work, environment)
                 left -= 1
 
     def _fleet(self, environment: Environment) -> Fleet:
@@ -142,11 +143,12 @@ class FuseController:
             return
         reason = records.evidence(case) + (f" ({note})" if note else "")
         step = Step(WOULD_ACT if mode == SHADOW_MODE else SENT, mode, action, reason)
-        if not self.audit.can_sign:
+        # A policy that only warns is not armed, so it needs no answers.
+        if (mode == SHADOW_MODE and action == WARN) or not self.audit.can_sign:
             self.audit.write(environment, [records.case_record(case, step, now_ms)])
             return
         # Issued when the case was evaluated: if the process pauses before it writes, the hook refuses the old evidence.
-        signal = self._signal(_target(case), action, case.now_ms, probe=mode == SHADOW_MODE)
+        signal = self._signal(records.target_of(case), action, case.now_ms, probe=mode == SHADOW_MODE)
         records.describe_signal(signal, case, self._dashboard_url)
         if mode == ACT_MODE and action != WARN and case.variant.rule.fuse and case.variant.rule.fuse.approval:
             approved = self._approved(case, signal, step, environment)
@@ -161,7 +163,8 @@ class FuseController:
         assert policy is not None, "only rules with a fuse are candidates"
         if mode == WARN_MODE:
             return mode, WARN, ""
-        actions = [action for action in policy.actions if _has_target(action, case.candidate)]
+        target = records.target_of(case)
+        actions = [action for action in policy.actions if _has_target(action, target)]
         if mode == SHADOW_MODE:
             return mode, next((action for action in actions if action != WARN), WARN), ""
         action = next_action(actions, self.audit.acts.of_fuse(scope.run, scope.rule, mode))
@@ -195,27 +198,36 @@ class FuseController:
         generation, epoch = self.audit.next_generation(), self.audit.epoch
         return records.make_signal(target, action, generation, epoch, now_ms, probe=probe)
 
-    def _stages_to_probe(self, variant: Variant, now_ms: int, left: int) -> Iterator[RunningStage]:
-        assert variant.rule.fuse is not None, "only rules with a fuse are watched"
-        firing = {each.scope.run for each in self.findings.candidates(now_ms) if each.scope.rule == variant.rule.id}
+    def _work_to_probe(self, variant: Variant, now_ms: int, left: int) -> Iterator[RunningWork]:
+        """Yield running work of a rule with an act of the hook; an external stop is asked about after a finding."""
+        if variant.rule.fuse is None or not variant.rule.fuse.stops:
+            return
+        firing = {
+            each.scope.run
+            for each in self.findings.candidates(now_ms, self.policy.scopes())
+            if each.scope.rule == variant.rule.id
+        }
         asked: set[Run] = set()
-        for stage in self.view.running_stages(now_ms, variant.rule.fuse.after_ms, PROBE_CANDIDATES):
+        for work in self.view.running_work(variant.rule, now_ms, PROBE_CANDIDATES):
             if len(asked) >= left:
                 return
-            if stage.run in asked | firing or not self.audit.probes.due(stage.run, variant.rule.id, now_ms):
+            run = work.scope.run
+            if run in asked | firing or not self.audit.probes.due(run, variant.rule.id, now_ms):
                 continue
-            asked.add(stage.run)
-            yield stage
+            asked.add(run)
+            yield work
 
-    def _probe_stage(self, variant: Variant, stage: RunningStage, environment: Environment) -> None:
-        now_ms, policy = environment.now_ms(), variant.rule.fuse
-        action = policy.actions[0] if policy else WARN
+    def _probe_work(self, variant: Variant, work: RunningWork, environment: Environment) -> None:
+        now_ms, scope = environment.now_ms(), work.scope
         # Without a finding the job is not known. So a hold of the job is not checked, which is safe, because a probe
         # stops nothing.
-        of_stage = (stage.stage_id, stage.stage_attempt)
-        target = Target(stage.run, "", variant.rule.id, variant.policy_hash, of_stage)
+        target = Target(scope.run, "", scope.rule, variant.policy_hash, scope.stage, scope.query_id, scope.task_id)
+        policy = variant.rule.fuse
+        action = next((each for each in policy.stops if _has_target(each, target)), None) if policy else None
+        if action is None:
+            return
         signal = self._signal(target, action, now_ms, probe=True)
-        record = records.probe_record(signal, PROBED, self.policy.mode(variant.rule), stage.tenant, now_ms)
+        record = records.probe_record(target, signal, PROBED, self.policy.mode(variant.rule), work.tenant, now_ms)
         self.audit.write(environment, [record], signal)
 
     def _score_probes(self, environment: Environment) -> None:
@@ -255,20 +267,7 @@ def _silences(environment: Environment) -> Silences:
         return Silences(unknown=str(error))
 
 
-def _target(case: Case) -> Target:
-    finding, scope, run = case.candidate.finding, case.candidate.scope, case.candidate.run
-    return Target(
-        scope.run,
-        finding.job_key,
-        scope.rule,
-        case.variant.policy_hash,
-        (scope.stage_id, scope.stage_attempt),
-        run.query_id if run.HasField("query_id") else None,
-        run.task_id if run.HasField("task_id") else None,
-    )
-
-
-def _has_target(action: str, candidate: Candidate) -> bool:
-    """Return whether the finding contains the stage, query or task that the action needs."""
-    needed = {"kill_task": "task_id", "cancel_query": "query_id", "cancel_stage": "stage_id"}.get(action)
-    return needed is None or candidate.run.HasField(needed)
+def _has_target(action: str, target: Target) -> bool:
+    """Return whether the target contains the stage, query or task that the action needs."""
+    needed = {"kill_task": target.task_id, "cancel_query": target.query_id, "cancel_stage": target.stage}
+    return action not in needed or needed[action] is not None

@@ -16,6 +16,7 @@ from sparkfuse_native_analytics.fuse_controller.act_registry import ACT_MODE, OF
 from sparkfuse_native_analytics.fuse_controller.patterns import matches
 from sparkfuse_native_analytics.fuse_controller.safeguards import Safeguards, read_safeguards
 from sparkfuse_rules.catalog import load_catalog
+from sparkfuse_rules.conditions import scope_of_view
 from sparkfuse_rules.errors import RuleError
 from sparkfuse_rules.policies import policy_hash, policy_line
 from sparkfuse_rules.rule import Rule
@@ -74,6 +75,11 @@ class ControllerPolicy:
     def watched(self) -> list[Variant]:
         """Return the variants of rules whose fuse is not off."""
         return [each for rule in self.rules.values() for each in rule.all() if self.mode(each.rule) != OFF_MODE]
+
+    def scopes(self) -> Mapping[str, str]:
+        """Return the scope of each rule's policy: task, stage, query or application."""
+        rules = {rule_id: found[0].rule.view for rule_id, each in self.rules.items() if (found := each.all())}
+        return {rule_id: scope for rule_id, view in rules.items() if (scope := scope_of_view(view)) is not None}
 
     def for_job(self, rule_id: str, job_key: str) -> Variant | None:
         """Return the variant of a rule for a job; None if the rule has no fuse, or is off for the job."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
-from sparkfuse_native_analytics.fuse_controller.scope import Run, Scope
+from sparkfuse_native_analytics.fuse_controller.scope import Scope, scope_of_run
 
 # Detection publishes a firing finding again each minute; the rest of this limit covers one window and the transport.
 MAX_AGE_MS = 90_000
@@ -40,17 +40,18 @@ class FindingRegistry:
         else:
             self._findings.pop(finding.finding_id, None)
 
-    def candidates(self, now_ms: int) -> Iterator[Candidate]:
-        """Yield the firing runs of stages of all recent findings, and remove findings that are not repeated."""
+    def candidates(self, now_ms: int, scopes: Mapping[str, str]) -> Iterator[Candidate]:
+        """Yield the firing runs of recent findings that name their target; remove findings that are not repeated.
+
+        ``scopes`` are the scopes of the policies by rule; findings of other rules are ignored.
+        """
         self._findings = {
             key: finding for key, finding in self._findings.items() if now_ms - finding.updated_ms <= MAX_AGE_MS
         }
         for finding in self._findings.values():
+            if (policy_scope := scopes.get(finding.rule)) is None:
+                continue
             for run in finding.runs:
-                if run.state == _FIRING and run.HasField("stage_id"):
-                    yield Candidate(_scope(finding, run), finding, run)
-
-
-def _scope(finding: Finding, run: FindingRun) -> Scope:
-    of_application = Run(finding.cluster, run.app_id, run.app_attempt, run.app_start_ms)
-    return Scope(of_application, finding.rule, run.stage_id, run.stage_attempt)
+                scope = scope_of_run(finding.cluster, finding.rule, policy_scope, run)
+                if run.state == _FIRING and scope is not None:
+                    yield Candidate(scope, finding, run)

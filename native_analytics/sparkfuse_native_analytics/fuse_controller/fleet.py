@@ -55,9 +55,13 @@ class Fleet:
         self._policy, self._acts, self._controls, self._health = policy, acts, controls, health
         self._view = view
         self._silences = Silences()
-        self._matches: Mapping[Scope, Sequence[RuleMatch]] = view.evaluate(now_ms)
-        found = ((each, policy.for_job(each.scope.rule, each.finding.job_key)) for each in findings.candidates(now_ms))
+        found = (
+            (each, policy.for_job(each.scope.rule, each.finding.job_key))
+            for each in findings.candidates(now_ms, policy.scopes())
+        )
         self.candidates: Sequence[tuple[Candidate, Variant]] = [(each, own) for each, own in found if own is not None]
+        stated = {each.scope: each.run.evidence for each, _ in self.candidates}
+        self._matches: Mapping[Scope, Sequence[RuleMatch]] = view.evaluate(now_ms, stated)
         confirmed = [each.scope for each, _ in self.candidates if each.scope in self._matches]
         acts.advance_others({(scope.run, scope.rule) for scope in confirmed}, now_ms, policy.safeguards.times)
         self.applications = self._affected(confirmed, view)

@@ -111,9 +111,9 @@ def recent_finding(case: Case) -> Refusal | None:
 
 
 def own_view(case: Case) -> Refusal | None:
-    """Refuse if the rule does not match on the controller's own latest row of the running stage."""
+    """Refuse if the rule does not match on the controller's own latest row of the running target."""
     if case.match is None:
-        return Refusal("view", None, "the rule does not hold for the latest row of the stage")
+        return Refusal("view", None, "the rule does not hold for the latest row of its target")
     return None
 
 

@@ -1,8 +1,9 @@
-"""Determines the outcome of an act: the stage ended, the stage still runs, or the outcome is unknown.
+"""Determines the outcome of an act: its target ended, the target still runs, or the outcome is unknown.
 
-Rows of `live` decide first: if a stage or its run ended, its tasks are free. A receipt of the hook is only a hint that
-the act was incomplete. Without rows and receipt, the outcome is unknown. A driver that was ended from outside sends no
-fact of its end, so for an external stop the receipt of the external actuator shows the end.
+Rows of `live` decide first: if a stage, its query or its run ended, its tasks are free. A killed task has ended if it
+sends no more rows and other tasks of the run do. A receipt of the hook is only a hint that the act was incomplete.
+Without rows and receipt, the outcome is unknown. A driver that was ended from outside sends no fact of its end, so for
+an external stop the receipt of the external actuator shows the end.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from sparkfuse_native_analytics.fuse_controller.act_registry import ENDED, REFUS
 from sparkfuse_native_analytics.fuse_controller.fuse import Times
 from sparkfuse_native_analytics.fuse_controller.scope import Run
 from sparkfuse_native_analytics.fuse_controller.view import Ending
-from sparkfuse_rules.rule import EXTERNAL_STOP
+from sparkfuse_rules.rule import EXTERNAL_STOP, WARN
 
 # Results of a hook that did nothing, so that the job continues.
 _NOT_DONE = ("held", "refused", "expired", "disagrees", "blind", "failed")
-WARN = "warn"
-ACTUATOR = "actuator"
+ACTUATOR, KILL_TASK = "actuator", "kill_task"
+# A row that ends so long after a kill describes what happened after it: a window and the transport of its facts.
+TASK_ROW_MS = 15_000
 
 
 def is_answer(receipt: Receipt, action: str) -> bool:
@@ -32,6 +34,8 @@ class OutcomeBook:
         self._receipts: dict[str, Receipt] = {}
         self._ended_runs: dict[Run, str] = {}
         self._ended_stages: dict[tuple[Run, tuple[int, int]], str] = {}
+        self._ended_queries: dict[tuple[Run, int], str] = {}
+        self._task_rows: dict[Run, dict[int, int]] = {}
 
     def hint(self, receipt: Receipt) -> None:
         """Add a receipt; only the last receipt of a signal is kept."""
@@ -39,11 +43,15 @@ class OutcomeBook:
             self._receipts[receipt.signal_id] = receipt
 
     def end(self, ending: Ending) -> None:
-        """Add the end of a run or stage."""
-        if ending.stage is None:
-            self._ended_runs[ending.run] = ending.status
-        else:
+        """Add the end of a run, stage or query, or a row of a running task."""
+        if ending.task_id is not None:
+            self._task_rows.setdefault(ending.run, {})[ending.task_id] = ending.at_ms
+        elif ending.query_id is not None:
+            self._ended_queries[(ending.run, ending.query_id)] = ending.status
+        elif ending.stage is not None:
             self._ended_stages[(ending.run, ending.stage)] = ending.status
+        else:
+            self._ended_runs[ending.run] = ending.status
 
     def keep(self, runs: set[Run]) -> None:
         """Remove everything about runs other than ``runs``."""
@@ -51,6 +59,8 @@ class OutcomeBook:
         self._receipts = {key: each for key, each in self._receipts.items() if each.app_id in app_ids}
         self._ended_runs = {run: status for run, status in self._ended_runs.items() if run in runs}
         self._ended_stages = {key: status for key, status in self._ended_stages.items() if key[0] in runs}
+        self._ended_queries = {key: status for key, status in self._ended_queries.items() if key[0] in runs}
+        self._task_rows = {run: rows for run, rows in self._task_rows.items() if run in runs}
 
     def of(self, act: Act, now_ms: int, times: Times) -> tuple[str, str] | None:
         """Return outcome and reason of an act; None while the act may still take effect."""
@@ -63,6 +73,8 @@ class OutcomeBook:
             return None
         if act.action == WARN:
             return (UNFREED, "the finding fires although the owner was warned")
+        if act.action == KILL_TASK and (of_task := self._of_task(act)) is not None:
+            return of_task
         if receipt is not None and receipt.outcome == ENDED:
             return (UNKNOWN, "the hook reports the end, but no row confirms it")
         return (UNKNOWN, "neither a row nor a receipt shows the outcome")
@@ -73,13 +85,28 @@ class OutcomeBook:
             # A zombie has ended by its rows before the act, so only the receipt shows that its processes ended.
             if receipt is not None and receipt.outcome == ENDED:
                 return (ENDED, receipt.reason)
-        elif act.run in self._ended_runs:
-            return (ENDED, f"the application {self._ended_runs[act.run]}")
-        elif act.stage is not None and (act.run, act.stage) in self._ended_stages:
-            return (ENDED, f"the stage {self._ended_stages[(act.run, act.stage)]}")
+        elif (ended := self._ended(act)) is not None:
+            return (ENDED, ended)
         if receipt is not None and receipt.outcome == UNFREED:
             tasks = f"{receipt.unfreed_tasks} tasks still run: " if receipt.HasField("unfreed_tasks") else ""
             return (UNFREED, f"{tasks}{receipt.reason}")
         if receipt is not None and receipt.outcome in _NOT_DONE:
             return (REFUSED, f"the {receipt.actor or 'hook'} did not act: {receipt.outcome}: {receipt.reason}")
         return None
+
+    def _ended(self, act: Act) -> str | None:
+        """Return how the run, stage or query of an act ended; None if no row shows an end."""
+        if act.run in self._ended_runs:
+            return f"the application {self._ended_runs[act.run]}"
+        if act.stage is not None and (act.run, act.stage) in self._ended_stages:
+            return f"the stage {self._ended_stages[(act.run, act.stage)]}"
+        if act.query_id is not None and (act.run, act.query_id) in self._ended_queries:
+            return f"the query {self._ended_queries[(act.run, act.query_id)]}"
+        return None
+
+    def _of_task(self, act: Act) -> tuple[str, str] | None:
+        """Return what rows of tasks show about a killed task; None if no task of the run has sent one since."""
+        later = {task for task, at_ms in self._task_rows.get(act.run, {}).items() if at_ms > act.at_ms + TASK_ROW_MS}
+        if act.task_id in later:
+            return (UNFREED, "the task still sends rows")
+        return (ENDED, "other tasks of the run send rows, the task does not") if later else None

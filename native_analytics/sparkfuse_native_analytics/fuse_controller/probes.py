@@ -122,9 +122,9 @@ class ProbeBook:
         for signal_id, probe in self._probes.items():
             if probe.run != ending.run:
                 continue
-            if ending.stage is None:
+            if ending.of_run:
                 self._probes[signal_id] = replace(probe, run_status=ending.status)
-            elif ending.stage == probe.stage and not probe.stage_status:
+            elif ending.stage is not None and ending.stage == probe.stage and not probe.stage_status:
                 self._probes[signal_id] = replace(probe, stage_status=ending.status, stage_ended_ms=now_ms)
 
     def runs(self) -> set[Run]:

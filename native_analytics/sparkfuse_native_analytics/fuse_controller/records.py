@@ -87,8 +87,9 @@ def case_record(case: Case, step: Step, now_ms: int, signal: Signal | None = Non
     """Return the audit record of a step about a case, with the column values that were evaluated."""
     finding, scope = case.candidate.finding, case.candidate.scope
     row: Mapping[str, object] = case.match.row if case.match else {}
-    record = _of_run(
+    record = _of_target(
         scope.run,
+        target_of(case),
         AuditRecord(
             step=step.step,
             actor=CONTROLLER,
@@ -100,8 +101,6 @@ def case_record(case: Case, step: Step, now_ms: int, signal: Signal | None = Non
             mode=step.mode,
             gate=step.gate,
             reason=step.reason,
-            stage_id=scope.stage_id,
-            stage_attempt=scope.stage_attempt,
             signal_id=signal.signal_id if signal else "",
             finding_id=finding.finding_id,
             policy_hash=case.variant.policy_hash,
@@ -111,9 +110,6 @@ def case_record(case: Case, step: Step, now_ms: int, signal: Signal | None = Non
             approval_id=step.approval_id,
         ),
     )
-    for name in ("query_id", "task_id"):
-        if signal is not None and signal.HasField(name):
-            setattr(record, name, getattr(signal, name))
     return _with_costs(record, case)
 
 
@@ -127,11 +123,21 @@ def _with_costs(record: AuditRecord, case: Case) -> AuditRecord:
     return record
 
 
-def probe_record(signal: Signal, step: str, mode: str, tenant: str, now_ms: int) -> AuditRecord:
-    """Return the audit record of a probe of a stage for which no finding fires."""
-    run = Run(signal.cluster, signal.app_id, signal.app_attempt, signal.app_start_ms)
-    return _of_run(
-        run,
+def target_of(case: Case) -> Target:
+    """Return the target of a case: what the rule is about, and the stage and query to which it belongs."""
+    finding, scope, run = case.candidate.finding, case.candidate.scope, case.candidate.run
+    # A finding about an application names a stage or a query at most as an example.
+    query_id = run.query_id if scope.stage_id is not None and run.HasField("query_id") else scope.query_id
+    return Target(
+        scope.run, finding.job_key, scope.rule, case.variant.policy_hash, scope.stage, query_id, scope.task_id
+    )
+
+
+def probe_record(target: Target, signal: Signal, step: str, mode: str, tenant: str, now_ms: int) -> AuditRecord:
+    """Return the audit record of a probe of work for which no finding fires."""
+    return _of_target(
+        target.run,
+        target,
         AuditRecord(
             step=step,
             actor=CONTROLLER,
@@ -140,8 +146,6 @@ def probe_record(signal: Signal, step: str, mode: str, tenant: str, now_ms: int)
             rule=signal.rule,
             action=signal.action,
             mode=mode,
-            stage_id=signal.stage_id,
-            stage_attempt=signal.stage_attempt,
             signal_id=signal.signal_id,
             policy_hash=signal.policy_hash,
             at_ms=now_ms,
@@ -187,11 +191,9 @@ def verified_record(act: Act, outcome: str, reason: str, now_ms: int) -> AuditRe
         signal_id=act.signal_id,
         at_ms=now_ms,
     )
-    if act.stage is not None:
-        record.stage_id, record.stage_attempt = act.stage
     if act.cost_avoided is not None and outcome == ENDED:
         record.cost_avoided, record.currency = act.cost_avoided, act.currency
-    return _of_run(act.run, record)
+    return _of_target(act.run, act, record)
 
 
 def controller_record(step: str, reason: str, now_ms: int, cluster: str = "", gate: str = "") -> AuditRecord:
@@ -201,8 +203,11 @@ def controller_record(step: str, reason: str, now_ms: int, cluster: str = "", ga
 
 def evidence(case: Case) -> str:
     """Return the rule's description with the values of the match and the stage name that detection found."""
-    stage_name = case.candidate.run.stage_name or str(case.candidate.scope.stage_id)
+    scope = case.candidate.scope
     row = case.match.row if case.match else {}
+    if scope.stage_id is None:
+        return render(case.variant.rule.description, row)
+    stage_name = case.candidate.run.stage_name or str(scope.stage_id)
     return render(case.variant.rule.description, {**row, "stage_name": stage_name})
 
 
@@ -212,6 +217,17 @@ def override_hint(rule: Rule) -> str:
         "to exempt this job from the fuse set spark.sparkfuse.fuse.hold=true, "
         f"to change the threshold set rules.{rule.id}.params in sparkfuse.yaml (see docs/fuse.md)"
     )
+
+
+def _of_target(run: Run, target: Target | Act, record: AuditRecord) -> AuditRecord:
+    """Add run, stage, query and task to a record."""
+    if target.stage is not None:
+        record.stage_id, record.stage_attempt = target.stage
+    if target.query_id is not None:
+        record.query_id = target.query_id
+    if target.task_id is not None:
+        record.task_id = target.task_id
+    return _of_run(run, record)
 
 
 def _of_run(run: Run, record: AuditRecord) -> AuditRecord:

@@ -6,21 +6,23 @@ The view checks that a finding is consistent. It is no independent evidence, bec
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from datafusion import SessionContext
 
-from sparkfuse_contracts.columns import VIEWS
+from sparkfuse_contracts.columns import VIEWS, view_specs
 from sparkfuse_contracts.descriptors import descriptor_set
 from sparkfuse_kernel import Decoder
 from sparkfuse_native_analytics.fuse_controller.controller_policy import Variant
 from sparkfuse_native_analytics.fuse_controller.finding_registry import MAX_FUTURE_MS
-from sparkfuse_native_analytics.fuse_controller.scope import Run, Scope
-from sparkfuse_rules.compiler import columns, severity_sql
+from sparkfuse_native_analytics.fuse_controller.scope import PLACE_FIELDS, Run, Scope
+from sparkfuse_rules.compiler import columns, fuse_columns, fuse_when_sql, severity_sql
+from sparkfuse_rules.conditions import scope_of_view
 from sparkfuse_rules.describe import placeholders
 from sparkfuse_rules.rule import Rule
 
@@ -28,18 +30,40 @@ KEEP_MS = 300_000
 # An application without a row for this long does not count as running.
 RUNNING_MS = 60_000
 _ENVELOPE = ("cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness")
-_ALWAYS = ("stage_id", "stage_attempt", "name", "status", "elapsed_ms", "sql_execution_id")
 _RUN = ("cluster", "app_id", "app_attempt", "app_start_ms")
-_STAGE_ROW, _APPLICATION_ROW, _ENDED_ROW = "stage", "application", "application_ended"
+_APPLICATION_ROW, _ENDED_ROW = "application", "application_ended"
+# The columns that are always kept of each view. The keys identify a row within its run.
+_KEYS: Mapping[str, tuple[str, ...]] = {
+    "stage_live": ("stage_id", "stage_attempt"),
+    "task_live": ("stage_id", "stage_attempt", "task_id"),
+    "query_live": ("query_id",),
+    "failure_live": ("stage_id", "stage_attempt", "failure_class"),
+    "executor_live": ("executor_id",),
+    "executor_loss": ("executor_id",),
+    "job_live": ("job_id",),
+    "app_live": (),
+}
+_ALWAYS: Mapping[str, tuple[str, ...]] = {"stage_live": ("name", "sql_execution_id"), "app_live": ("status",)}
+# The age of what a row describes; views without such a column have no lower limit of the age in the controller.
+_AGES: Mapping[str, str] = {
+    "stage_live": "elapsed_ms",
+    "query_live": "elapsed_ms",
+    "app_live": "elapsed_ms",
+    "task_live": "age_ms",
+    "executor_live": "age_ms",
+}
+# Views with rows of ended subjects.
+_WITH_STATUS = ("stage_live", "query_live")
 # The windows job emits these rows even if the application sends nothing, so they do not show that the application runs.
 _NOT_FROM_APPLICATION = ("tick", _APPLICATION_ROW)
 _USER = "application_user_name"
 RUNNING = "running"
+DETECT = "detect"
 
 
 @dataclass(frozen=True)
 class RuleMatch:
-    """A variant of a rule that matches on the latest row of a running stage."""
+    """A variant of a rule that matches on the latest row of its target."""
 
     scope: Scope
     variant: Variant
@@ -54,38 +78,44 @@ class RuleMatch:
 
 
 @dataclass(frozen=True)
-class RunningStage:
-    """One running stage attempt, with the values that probes need."""
+class RunningWork:
+    """One running target of a rule, with the values that probes need."""
 
-    run: Run
-    stage_id: int
-    stage_attempt: int
+    scope: Scope
     elapsed_ms: int
     tenant: str
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run, or one of its stage attempts, ended: succeeded or failed."""
+    """How a run, or one of its stage attempts or queries, ended (succeeded or failed), or that a task runs.
+
+    A row of a task shows that the task runs; without such rows the task has ended.
+    """
 
     run: Run
     status: str
     stage: tuple[int, int] | None = None
+    query_id: int | None = None
+    task_id: int | None = None
+    at_ms: int = 0
+
+    @property
+    def of_run(self) -> bool:
+        """Whether the whole run ended."""
+        return self.stage is None and self.query_id is None and self.task_id is None
 
 
 class LiveView:
-    """Keeps the latest row of each stage that changed in the last five minutes. Not safe to share between threads."""
+    """Keeps the latest row of each target that changed in the last five minutes. Not safe to share between threads."""
 
     def __init__(self, variants: Sequence[Variant], fresh_ms: int) -> None:
-        """``variants``: rules with a fuse over the view stage_live.
-
-        A row older than ``fresh_ms``, or from the future, is not evaluated.
-        """
+        """``variants``: rules with a fuse. A row older than ``fresh_ms``, or from the future, is not evaluated."""
         self._fresh_ms = fresh_ms
         self._decoder = Decoder(descriptor_set(), "sparkfuse.contracts.LiveRow")
-        self._columns: tuple[str, ...] = ()
+        self._columns: dict[str, tuple[str, ...]] = {}
         self._variants: tuple[Variant, ...] = ()
-        self._stages: pa.Table | None = None
+        self._rows: dict[str, pa.Table] = {}
         self._seen: dict[Run, int] = {}
         self._users: dict[Run, str] = {}
         self.use(variants)
@@ -93,11 +123,9 @@ class LiveView:
     def use(self, variants: Sequence[Variant]) -> None:
         """Replace the rules."""
         self._variants = tuple(variants)
-        rules = [variant.rule for variant in variants]
-        wanted = {name for rule in rules for name in (*columns(rule), *_described(rule))} | set(_ALWAYS)
-        chosen = tuple(name for name in VIEWS["stage_live"] if name in wanted)
-        if chosen != self._columns:
-            self._columns, self._stages = chosen, None
+        chosen = {view: _chosen_columns(view, variants) for view in {variant.rule.view for variant in variants}}
+        self._rows = {view: rows for view, rows in self._rows.items() if chosen.get(view) == self._columns.get(view)}
+        self._columns = chosen
 
     def add(self, records: Sequence[bytes | None], watched: Iterable[Run] = ()) -> tuple[list[tuple[int, str]],
                                                                                        list[Ending]]:  # fmt: skip
@@ -108,36 +136,44 @@ class LiveView:
         decoded = self._decoder.decode(records)
         rows = pa.table(decoded.batches)
         self._note_applications(rows)
-        stages = rows.filter(pc.equal(rows["row"], _STAGE_ROW))
-        sources = {**{name: name for name in _ENVELOPE}, **{name: f"stage_{name}" for name in self._columns}}
-        added = pa.table({name: stages[source] for name, source in sources.items()})
-        self._stages = added if self._stages is None else pa.concat_tables([self._stages, added])
+        for view, names in self._columns.items():
+            row = view_specs()[view].row
+            of_view = rows.filter(pc.equal(rows["row"], row))
+            sources = {**{name: name for name in _ENVELOPE}, **{name: f"{row}_{name}" for name in names}}
+            added = pa.table({name: of_view[source] for name, source in sources.items()})
+            known = self._rows.get(view)
+            self._rows[view] = added if known is None else pa.concat_tables([known, added])
         return list(decoded.rejected), _endings(rows, frozenset(watched))
 
-    def evaluate(self, now_ms: int) -> Mapping[Scope, list[RuleMatch]]:
-        """Evaluate the rules on the latest row of each running stage; several variants of a rule can match."""
-        context = self._latest(now_ms)
-        if context is None or not self._variants:
-            return {}
+    def evaluate(
+        self, now_ms: int, stated: Mapping[Scope, Mapping[str, str]] = MappingProxyType({})
+    ) -> Mapping[Scope, list[RuleMatch]]:
+        """Evaluate the rules on the latest row of each running target; several variants of a rule can match.
+
+        ``stated`` is the evidence of findings. Only columns that detection adds are read from it, because rows of the
+        topic ``live`` do not have them; all other columns are those of the view's own rows.
+        """
+        self._seen = {run: seen_ms for run, seen_ms in self._seen.items() if now_ms - seen_ms <= KEEP_MS}
+        self._users = {run: user for run, user in self._users.items() if run in self._seen}
         found: dict[Scope, list[RuleMatch]] = {}
-        for row in context.sql(self._rules_sql(now_ms)).to_pylist():
-            match = _rule_match(row, self._variants[row["rule_index"]])
-            found.setdefault(match.scope, []).append(match)
+        for view in self._columns:
+            latest = self._latest(view, now_ms)
+            if latest is not None:
+                for match in self._matches(view, with_stated(view, latest, stated), now_ms):
+                    found.setdefault(match.scope, []).append(match)
         return found
 
-    def running_stages(self, now_ms: int, after_ms: int, limit: int) -> list[RunningStage]:
-        """Return up to ``limit`` stages that have run for ``after_ms``, the longest first."""
-        context = self._latest(now_ms)
-        if context is None:
+    def running_work(self, rule: Rule, now_ms: int, limit: int) -> list[RunningWork]:
+        """Return up to ``limit`` targets of a rule that have run for the time of its policy, the longest first."""
+        latest = self._latest(rule.view, now_ms)
+        if latest is None:
             return []
-        rows = context.sql(
-            f"SELECT {', '.join(_RUN)}, stage_id, stage_attempt, elapsed_ms, tenant FROM latest"
-            f" WHERE {self._current_sql(now_ms)} AND elapsed_ms >= {after_ms} ORDER BY elapsed_ms DESC LIMIT {limit}"
+        names, age = (*_RUN, *_KEYS[rule.view]), _AGES.get(rule.view, "0")
+        rows = _context(latest).sql(
+            f"SELECT {', '.join(names)}, {age} AS age, tenant FROM latest"
+            f" WHERE {self._current_sql(rule, now_ms)} ORDER BY age DESC LIMIT {limit}"
         )
-        return [
-            RunningStage(_run(row), row["stage_id"], row["stage_attempt"] or 0, row["elapsed_ms"], row["tenant"] or "")
-            for row in rows.to_pylist()
-        ]
+        return [RunningWork(_scope(row, rule), row["age"], row["tenant"] or "") for row in rows.to_pylist()]
 
     def running_applications(self, now_ms: int) -> Counter[str]:
         """The number of application attempts by cluster that sent a row within the last minute and have not ended."""
@@ -147,35 +183,35 @@ class LiveView:
         """Return the user who runs the application; None if no row named the user yet."""
         return self._users.get(run)
 
-    def _latest(self, now_ms: int) -> SessionContext | None:
-        """Reduce the rows to the latest one of each stage, and register them as the table ``latest``."""
-        self._seen = {run: seen_ms for run, seen_ms in self._seen.items() if now_ms - seen_ms <= KEEP_MS}
-        self._users = {run: user for run, user in self._users.items() if run in self._seen}
-        if self._stages is None or self._stages.num_rows == 0:
+    def _latest(self, view: str, now_ms: int) -> pa.Table | None:
+        """Reduce the rows of a view to the latest one of each key and return them; None if there are none."""
+        rows = self._rows.get(view)
+        if rows is None or rows.num_rows == 0:
             return None
-        context = SessionContext()
-        context.register_record_batches("live", [self._stages.combine_chunks().to_batches()])
-        self._stages = context.sql(_latest_sql(now_ms)).to_arrow_table()
-        if self._stages.num_rows == 0:
-            return None
-        context.register_record_batches("latest", [self._stages.combine_chunks().to_batches()])
-        return context
+        self._rows[view] = _context(rows).sql(_latest_sql(_KEYS[view], now_ms)).to_arrow_table()
+        return self._rows[view] if self._rows[view].num_rows else None
 
-    def _rules_sql(self, now_ms: int) -> str:
-        rules = [variant.rule for variant in self._variants]
-        return "\nUNION ALL\n".join(self._rule_sql(*numbered, now_ms) for numbered in enumerate(rules))
+    def _matches(self, view: str, latest: pa.Table, now_ms: int) -> Iterator[RuleMatch]:
+        of_view = [(index, each.rule) for index, each in enumerate(self._variants) if each.rule.view == view]
+        statement = "\nUNION ALL\n".join(self._rule_sql(index, rule, now_ms) for index, rule in of_view)
+        for row in _context(latest).sql(statement).to_pylist():
+            yield _rule_match(row, self._variants[row["rule_index"]])
 
     def _rule_sql(self, index: int, rule: Rule, now_ms: int) -> str:
-        after_ms = rule.fuse.after_ms if rule.fuse else 0
         return (
             f"SELECT * FROM (SELECT {index} AS rule_index, {severity_sql(rule, 'datafusion')} AS severity_of_match, *"
-            f" FROM latest WHERE {self._current_sql(now_ms)} AND elapsed_ms >= {after_ms}) AS evaluated"
-            " WHERE severity_of_match IS NOT NULL"
+            f" FROM latest WHERE {self._current_sql(rule, now_ms)} AND {fuse_when_sql(rule, 'datafusion')})"
+            " AS evaluated WHERE severity_of_match IS NOT NULL"
         )
 
-    def _current_sql(self, now_ms: int) -> str:
+    def _current_sql(self, rule: Rule, now_ms: int) -> str:
         earliest, latest = now_ms - self._fresh_ms, now_ms + MAX_FUTURE_MS
-        return f"status = '{RUNNING}' AND window_end_ms BETWEEN {earliest} AND {latest}"
+        conditions = [f"window_end_ms BETWEEN {earliest} AND {latest}"]
+        if rule.view in _WITH_STATUS:
+            conditions.append(f"status = '{RUNNING}'")
+        if rule.view in _AGES and rule.fuse:
+            conditions.append(f"{_AGES[rule.view]} >= {rule.fuse.after_ms}")
+        return " AND ".join(conditions)
 
     def _note_applications(self, rows: pa.Table) -> None:
         other = pc.is_in(rows["row"], value_set=pa.array(_NOT_FROM_APPLICATION))
@@ -193,35 +229,85 @@ class LiveView:
         )
 
 
+def with_stated(view: str, latest: pa.Table, stated: Mapping[Scope, Mapping[str, str]]) -> pa.Table:
+    """Return the rows with the columns that detection adds, from the evidence of the findings about the same target."""
+    added = [name for name in latest.column_names if name in VIEWS[view] and DETECT in VIEWS[view][name].tags]
+    scope_name = scope_of_view(view)
+    if not added or not stated or scope_name is None:
+        return latest
+    fields = PLACE_FIELDS[scope_name]
+    by_place: dict[tuple[object, ...], dict[str, str]] = {}
+    for scope, evidence in stated.items():
+        by_place.setdefault((scope.run, *(getattr(scope, name) for name in fields)), {}).update(evidence)
+    keys = [(_run(row), *(row[name] for name in fields)) for row in latest.select([*_RUN, *fields]).to_pylist()]
+    for name in added:
+        texts = [by_place.get(key, {}).get(name) for key in keys]
+        values = pa.array([_typed(VIEWS[view][name].type, text) for text in texts], latest.schema.field(name).type)
+        latest = latest.set_column(latest.column_names.index(name), name, values)
+    return latest
+
+
+def _typed(kind: str, text: str | None) -> str | float | int | bool | None:
+    if text is None or kind == "string":
+        return text
+    if kind == "bool":
+        return text == "true"
+    try:
+        return float(text) if kind == "double" else int(text)
+    except ValueError:  # a value that is no number is absent, so the rule does not match
+        return None
+
+
 def _endings(rows: pa.Table, watched: frozenset[Run]) -> list[Ending]:
-    """Return how the watched runs and their stages ended, in the order of the rows."""
+    """Return how the watched runs, their stages and their queries ended, and which tasks run, in order of the rows."""
     if not watched:
         return []
     of_watched = rows.filter(pc.is_in(rows["app_id"], value_set=pa.array([run.app_id for run in watched])))
     wanted = of_watched.select(
-        [*_RUN, "row", "stage_stage_id", "stage_stage_attempt", "stage_status", "application_status"]
-    )
-    found = []
-    for row in wanted.to_pylist():
-        run, is_stage = _run(row), row["row"] == _STAGE_ROW
-        status = row["stage_status"] if is_stage else row["application_status"]
-        if run in watched and status not in (None, RUNNING):
-            stage = (row["stage_stage_id"], row["stage_stage_attempt"] or 0) if is_stage else None
-            found.append(Ending(run, status, stage))
-    return found
+        [*_RUN, "row", "window_end_ms", "stage_stage_id", "stage_stage_attempt", "stage_status", "query_query_id",
+         "query_status", "task_task_id", "application_status"]
+    )  # fmt: skip
+    found = (_ending(row) for row in wanted.to_pylist())
+    return [ending for ending in found if ending is not None and ending.run in watched]
+
+
+def _ending(row: Mapping[str, Any]) -> Ending | None:
+    run, kind, at_ms = _run(row), row["row"], row["window_end_ms"] or 0
+    if kind == "task":
+        return Ending(run, RUNNING, task_id=row["task_task_id"], at_ms=at_ms)
+    status = row.get(f"{kind}_status") if kind in ("stage", "query", "application") else None
+    if status in (None, RUNNING):
+        return None
+    stage = (row["stage_stage_id"], row["stage_stage_attempt"] or 0) if kind == "stage" else None
+    return Ending(run, status, stage, row["query_query_id"] if kind == "query" else None, at_ms=at_ms)
+
+
+def _chosen_columns(view: str, variants: Sequence[Variant]) -> tuple[str, ...]:
+    rules = [variant.rule for variant in variants if variant.rule.view == view]
+    wanted = {name for rule in rules for name in (*columns(rule), *fuse_columns(rule), *_described(rule))}
+    always = (*_KEYS[view], *_ALWAYS.get(view, ()), *(("status",) if view in _WITH_STATUS else ()))
+    wanted |= {*always, *((_AGES[view],) if view in _AGES else ())}
+    return tuple(name for name in VIEWS[view] if name in wanted)
 
 
 def _described(rule: Rule) -> Iterable[str]:
     return (name for name, _ in placeholders(rule.description))
 
 
-def _latest_sql(now_ms: int) -> str:
+def _context(rows: pa.Table) -> SessionContext:
+    """Return a context with the rows as the table ``latest``."""
+    context = SessionContext()
+    context.register_record_batches("latest", [rows.combine_chunks().to_batches()])
+    return context
+
+
+def _latest_sql(keys: Sequence[str], now_ms: int) -> str:
     return f"""
         SELECT * EXCEPT (place) FROM (
             SELECT *, ROW_NUMBER() OVER (
-                PARTITION BY {", ".join(_RUN)}, stage_id, stage_attempt ORDER BY row_seq DESC, window_end_ms DESC
+                PARTITION BY {", ".join((*_RUN, *keys))} ORDER BY row_seq DESC, window_end_ms DESC
             ) AS place
-            FROM live
+            FROM latest
         ) AS numbered
         WHERE place = 1 AND window_end_ms >= {now_ms - KEEP_MS}
     """
@@ -236,7 +322,11 @@ def _run(row: Mapping[str, object]) -> Run:
     )
 
 
-def _rule_match(row: dict[str, object], variant: Variant) -> RuleMatch:
-    scope = Scope(_run(row), variant.rule.id, int(str(row["stage_id"])), int(str(row["stage_attempt"] or 0)))
+def _scope(row: Mapping[str, Any], rule: Rule) -> Scope:
+    fields = PLACE_FIELDS[scope_of_view(rule.view) or "application"]
+    return Scope(_run(row), rule.id, **{name: row[name] or 0 for name in fields})
+
+
+def _rule_match(row: dict[str, Any], variant: Variant) -> RuleMatch:
     evidence = {name: value for name, value in row.items() if name not in ("rule_index", "severity_of_match")}
-    return RuleMatch(scope, variant, str(row["severity_of_match"]), evidence)
+    return RuleMatch(_scope(row, variant.rule), variant, str(row["severity_of_match"]), evidence)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sparkfuse_contracts.generated.control_pb2 import Control
 from sparkfuse_native_analytics.fuse_controller.environment import FencedError
-from tests.integration.fuse_simulation.world import APPLICATIONS, SPILLED, Controller, CrashError, World
+from tests.integration.fuse_simulation.world import ACTIONS, APPLICATIONS, SPILLED, STUCK, Controller, CrashError, World
 from tests.unit.fuse_controller.scene import RULE
 
 STEPS = 60
@@ -16,7 +16,8 @@ FAULTS = ("abort", "crash before", "crash after", "unknown")
 
 def run(world: World) -> None:
     """Run one schedule; the world has the violations afterwards."""
-    world.control(Control(control_id="arm", kind="arm", rule=RULE, action="cancel_stage", until_ms=_later(world)))
+    for rule, action in ACTIONS.items():
+        world.control(Control(control_id=f"arm-{action}", kind="arm", rule=rule, action=action, until_ms=_later(world)))
     for _ in range(STEPS):
         weights = [weight for weight, _ in EVENTS]
         _, event = world.random.choices(EVENTS, weights)[0]
@@ -39,10 +40,10 @@ def _time_passes(world: World) -> None:
 
 
 def _job_changes(world: World) -> None:
-    """Change a job: a stage starts or stops to run away, or ends, or a new run of the application starts."""
+    """Change a job: its stage starts or stops to run away or hang, or ends, or a new run of it starts."""
     app_id = _application(world)
     stage = world.stages[app_id]
-    change = world.random.randrange(8)
+    change = world.random.randrange(9)
     if change < 4:
         stage.spilled_bytes = SPILLED
     elif change == 4:
@@ -51,15 +52,18 @@ def _job_changes(world: World) -> None:
         stage.running = not stage.running
     elif change == 6:
         stage.progress_age_ms = 25_000 if stage.progress_age_ms <= 20_000 else 1_000
+    elif change == 7:
+        stage.stuck = not stage.stuck
     else:
         world.new_run(app_id)
 
 
 def _detection_reports(world: World) -> None:
-    """Publish what detection knows about a stage, which may be wrong."""
+    """Publish what detection knows about a stage and its task, which may be wrong."""
     app_id = _application(world)
-    right = world.stages[app_id].spilled_bytes >= SPILLED
-    world.report(app_id, runs_away=right if world.random.random() < 0.7 else not right)
+    stage = world.stages[app_id]
+    right = {RULE: stage.spilled_bytes >= SPILLED, STUCK: stage.stuck}
+    world.report(app_id, {rule: is_so if world.random.random() < 0.7 else not is_so for rule, is_so in right.items()})
 
 
 def _controller_works(world: World) -> None:
@@ -110,7 +114,8 @@ def _operator_orders(world: World) -> None:
     app = world.random.choice(("", _application(world)))
     released = world.random.random() < 0.5
     if world.random.random() < 0.25:
-        control = Control(control_id="arm", kind="arm", rule=RULE, action="cancel_stage", released=released)
+        rule, action = world.random.choice(tuple(ACTIONS.items()))
+        control = Control(control_id=f"arm-{action}", kind="arm", rule=rule, action=action, released=released)
     else:
         control = Control(control_id=f"hold-{app}", kind="hold", reason="test", released=released)
         if app:

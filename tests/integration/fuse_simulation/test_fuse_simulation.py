@@ -16,8 +16,8 @@ from sparkfuse_native_analytics.fuse_controller.controller_policy import read_co
 from sparkfuse_rules.policies import policy_line
 from tests.integration.fuse_simulation.hooks import HookProcess, class_path
 from tests.integration.fuse_simulation.schedule import run
-from tests.integration.fuse_simulation.world import World
-from tests.unit.fuse_controller.scene import RULE, Keys
+from tests.integration.fuse_simulation.world import ACTIONS, World
+from tests.unit.fuse_controller.scene import Keys
 
 SCHEDULES = int(os.environ.get("FUSE_SCHEDULES", "2000"))
 # A mutant must be found within this many schedules.
@@ -43,10 +43,9 @@ def build(hooks: HookProcess, tmp_path_factory: pytest.TempPathFactory):
     policy = read_controller_policy(
         Settings.from_environment({"SPARKFUSE_FUSE_MODE": "act", "SPARKFUSE_SIGNING_KEY": str(key)})
     )
-    variant = policy.rules[RULE].otherwise
-    assert variant is not None
-    keys, line = Keys(), policy_line(variant.rule)
-    return lambda seed, **changes: World(seed, hooks, keys, policy, line, **changes)
+    variants = [policy.rules[rule].otherwise for rule in ACTIONS]
+    keys, lines = Keys(), [policy_line(variant.rule) for variant in variants if variant is not None]
+    return lambda seed, **changes: World(seed, hooks, keys, policy, lines, **changes)
 
 
 @pytest.mark.timeout(3_000)
@@ -55,15 +54,17 @@ def test_no_schedule_violates_an_invariant(build):
 
     No act happens without hook, arming or budget, or against a hold.
     """
-    acts, began = 0, time.monotonic()
+    acts, actions, began = 0, set(), time.monotonic()
     for seed in range(SCHEDULES):
         world = build(seed)
         run(world)
         acts += len(world.acts)
+        actions |= {act["action"] for act in world.acts}
         assert world.violations == [], f"seed {seed}"
     print(f"{SCHEDULES} schedules with {acts} acts in {time.monotonic() - began:.0f} s")
 
     assert acts > SCHEDULES / 20, "schedules in which nothing is stopped show nothing"
+    assert actions == set(ACTIONS.values())
 
 
 @pytest.mark.timeout(1_800)

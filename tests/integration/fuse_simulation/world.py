@@ -26,7 +26,8 @@ from sparkfuse_native_analytics.fuse_controller.gates import GATES, Health
 from sparkfuse_native_analytics.fuse_controller.safeguards import HOUR_MS, BigPicture, Budget
 from sparkfuse_native_analytics.fuse_controller.scope import Run, Scope
 from sparkfuse_native_analytics.fuse_controller.silences import Matcher, Silence
-from sparkfuse_native_analytics.fuse_controller.view import RuleMatch, RunningStage
+from sparkfuse_native_analytics.fuse_controller.view import RuleMatch, RunningWork
+from sparkfuse_rules.rule import Rule
 from tests.integration.fuse_simulation.hooks import HookProcess
 from tests.unit.fuse_controller.scene import RULE, Keys, finding
 
@@ -37,6 +38,11 @@ BUDGET = Budget(job_per_hour=2, tenant_per_hour=9, team_per_hour=9, rule_per_hou
 # With few applications, each is a large share; the big picture has tests of its own.
 BIG_PICTURE = BigPicture(1.0, 99)
 SPILLED = 10**12
+# The second policy: a task that hangs, and its counters while it hangs.
+STUCK, TASK = "task_stuck", 40
+ACTIONS = {RULE: "cancel_stage", STUCK: "kill_task"}
+HANGING = {"task_stalled_ms": 900_000, "task_stalled_ratio": 90, "task_idle": 1, "task_cpu_percent": 0,
+           "succeeded_tasks": 9, "pending_tasks": 0, "moving_tasks": 0, "task_age_ms": 900_000}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -67,11 +73,12 @@ class Kafka:
 
 @dataclass
 class Stage:
-    """The truth about one stage: whether it runs, how much it spills, and how old its progress is."""
+    """The truth about one stage: whether it runs, spills or has a stuck task, and how old its progress is."""
 
     run: Run
     running: bool = True
     spilled_bytes: int = 0
+    stuck: bool = False
     progress_age_ms: int = 1_000
     dropped_events: int = 0
 
@@ -87,18 +94,20 @@ class View:
         """Replace the rules."""
         self.variants = tuple(variants)
 
-    def evaluate(self, now_ms: int) -> Mapping[Scope, list[RuleMatch]]:
-        """Return a match for each row of a stage that runs away."""
+    def evaluate(self, now_ms: int, _stated: Mapping[Scope, Mapping[str, str]]) -> Mapping[Scope, list[RuleMatch]]:
+        """Return a match of each rule for each row for which detection says so."""
         return {
-            Scope(run, RULE, 3, 0): [RuleMatch(Scope(run, RULE, 3, 0), variant, "critical", row)
-                                     for variant in self.variants]
+            scope_of(run, rule): [RuleMatch(scope_of(run, rule), variant, "critical", row)
+                                  for variant in self.variants if variant.rule.id == rule]
             for run, row in self.rows.items()
-            if row["runs_away"] and abs(now_ms - row["window_end_ms"]) <= 20_000
+            for rule in ACTIONS
+            if row[rule] and abs(now_ms - row["window_end_ms"]) <= 20_000
         }  # fmt: skip
 
-    def running_stages(self, _now_ms: int, _after_ms: int, limit: int) -> list[RunningStage]:
-        """Return all stages that run."""
-        return [RunningStage(run, 3, 0, 900_000, "sales") for run in self.rows][:limit]
+    def running_work(self, rule: Rule, _now_ms: int, limit: int) -> list[RunningWork]:
+        """Return the stage or task of each application for one of the two rules."""
+        runs = list(self.rows)[:limit] if rule.id in ACTIONS else []
+        return [RunningWork(scope_of(run, rule.id), 900_000, "sales") for run in runs]
 
     def user_of(self, _run: Run) -> str:
         """Return the same user for all applications; no user is protected here."""
@@ -107,6 +116,11 @@ class View:
     def running_applications(self, _now_ms: int) -> Mapping[str, int]:
         """Return the number of applications."""
         return {CLUSTER: 100}
+
+
+def scope_of(run: Run, rule: str) -> Scope:
+    """Return the scope of a rule about the only stage of a run, or about its task."""
+    return Scope(run, rule, 3, 0, TASK if rule == STUCK else None)
 
 
 class CrashError(RuntimeError):
@@ -208,12 +222,12 @@ class World:
         hooks: HookProcess,
         keys: Keys,
         policy: ControllerPolicy,
-        line: str,
+        lines: Sequence[str],
         without_gate: str = "",
         without_hook_gate: str = "",
     ) -> None:
         self.random = random.Random(seed)
-        self.keys, self.hooks, self._line = keys, hooks, line
+        self.keys, self.hooks, self._lines = keys, hooks, list(lines)
         self._without_hook_gate = without_hook_gate
         self.controller_gates = {name: gate for name, gate in GATES.items() if name != without_gate}
         safeguards = replace(policy.safeguards, budget=BUDGET, big_picture=BIG_PICTURE)
@@ -241,21 +255,24 @@ class World:
         without = {"without": self._without_hook_gate} if self._without_hook_gate else {}
         self.hooks.ask(
             "configure", app_id, cluster=CLUSTER, app_id=app_id, app_attempt=attempt, app_start_ms=run.app_start_ms,
-            keys=self.keys.setting(), policies=[self._line], mode="act", **without,
+            keys=self.keys.setting(), policies=self._lines, mode="act", **without,
         )  # fmt: skip
         self.hooks.ask("outcome", app_id, ended=True, freed=2, unfreed=0)
 
-    def report(self, app_id: str, *, runs_away: bool) -> None:
-        """Let detection publish a row and a finding, which may be wrong about the stage."""
+    def report(self, app_id: str, fires: Mapping[str, bool]) -> None:
+        """Let detection publish a row, and a finding for each rule, which may be wrong about the stage."""
         stage, now = self.stages[app_id], self.kafka.now_ms
         self.sequence += 1
-        row = {"window_end_ms": now, "completeness": 1.0, "runs_away": runs_away, "tenant": "sales"}
+        row = {"window_end_ms": now, "completeness": 1.0, "tenant": "sales", **fires}
         self.rows.append((stage.run, row))
         self.kafka.append("rows", app_id, str(len(self.rows) - 1).encode())
-        state = "firing" if runs_away else "resolved"
-        found = finding(app_id, now, job_key=f"job-{app_id}", state=state, app_attempt=stage.run.app_attempt,
-                        app_start_ms=stage.run.app_start_ms)  # fmt: skip
-        self.kafka.append("findings", app_id, to_json(found))
+        for rule, firing in fires.items():
+            of_task = {"task_id": TASK} if rule == STUCK else {}
+            found = finding(app_id, now, job_key=f"job-{app_id}", state="firing" if firing else "resolved",
+                            app_attempt=stage.run.app_attempt, app_start_ms=stage.run.app_start_ms,
+                            **of_task)  # fmt: skip
+            found.rule, found.finding_id = rule, f"finding-{rule}-{app_id}"
+            self.kafka.append("findings", app_id, to_json(found))
 
     # ---- operators
 
@@ -278,10 +295,11 @@ class World:
         columns = dict.fromkeys(self._columns(), elapsed["spilled"]) if stage.running else {}
         columns |= {name: 0 for name in columns if name.startswith("running_since_spill")}
         columns |= {"elapsed_ms": 900_000} if columns else {}
+        columns |= {**HANGING, "moving_tasks": 0 if stage.stuck else 1} if columns else {}
         reachable = self.random.random() > 0.1
         self.hooks.ask("time", app_id, clock_ms=self.kafka.now_ms - START_MS, broker_ms=self.kafka.now_ms)
         self.hooks.ask("counters", app_id, columns=columns, progress_age_ms=stage.progress_age_ms,
-                       dropped_events=stage.dropped_events, stage_jobs=[1], query_jobs=[1], stage_tasks=[40],
+                       dropped_events=stage.dropped_events, stage_jobs=[1], query_jobs=[1], stage_tasks=[TASK],
                        query_owners=1)  # fmt: skip
         records = [{"key": each.key, "value": each.content.decode(), "timestamp_ms": each.appended_ms}
                    for each in self.kafka.of("controls")]  # fmt: skip
@@ -295,7 +313,7 @@ class World:
             self.kafka.append("receipts", app_id, _receipt(receipt))
         for act in answer["acts"]:
             self._check_act(act, app_id, stage, reachable)
-            stage.running = False
+            stage.running = act["action"] != "cancel_stage"  # a killed task may ignore the kill, and hang on
 
     def _columns(self) -> list[str]:
         return [
@@ -317,11 +335,13 @@ class World:
         self._require(bool(sent) and sent[0].epoch >= newest, f"a stale controller acted: {act}")
         repeated = [each for each in self.acts if each["signal_id"] == act["signal_id"]]
         self._require(len(repeated) == 1, f"acted twice on one signal: {act}")
-        self._require(stage.running and stage.spilled_bytes >= SPILLED, f"the counters of the hook do not agree: {act}")
+        agrees = stage.stuck if act["action"] == "kill_task" else stage.spilled_bytes >= SPILLED
+        self._require(stage.running and agrees, f"the counters of the hook do not agree: {act}")
+        self._require(act.get("task_id") == (TASK if act["action"] == "kill_task" else None), f"another task: {act}")
         self._require(stage.progress_age_ms <= 20_000 and stage.dropped_events == 0, f"a blind hook acted: {act}")
         self._require(reachable, f"acted without having read the controls: {act}")
         self._require(not self._held(app_id, now), f"acted although held: {act}")
-        self._require(self._armed(now), f"acted without an arming: {act}")
+        self._require(self._armed(act["action"], now), f"acted without an arming: {act}")
         age_ms = now - max((each.appended_ms for each in self.kafka.of("signals")
                             if act["signal_id"].encode() in each.content), default=0)  # fmt: skip
         self._require(age_ms <= 120_000, f"acted on a signal of {age_ms} ms: {act}")
@@ -345,9 +365,9 @@ class World:
             for control in self._controls().values()
         )
 
-    def _armed(self, now: int) -> bool:
+    def _armed(self, action: str, now: int) -> bool:
         return any(
-            control.kind == "arm" and not control.released and now < control.until_ms
+            control.kind == "arm" and control.action == action and not control.released and now < control.until_ms
             for control in self._controls().values()
         )
 

@@ -28,6 +28,8 @@ GOOD = {
 UNIT = {"default": 5, "unit": "msec", "why": "because"}
 FUSE = {"actions": ["cancel_stage"], "after": "30s", "needs": ["disk_spilled_bytes >= :bar"]}
 
+FUSE_CASE = {"name": "spills", "counters": {"disk_spilled_bytes": 5000}, "act": True}
+
 
 def case(given, expect="quiet"):
     return {"name": "a", "given": given, "expect": expect}
@@ -93,16 +95,32 @@ def test_valid_file_is_loaded(folder):
         pytest.param(fuse(actions=["cancel_stages"]), ["'cancel_stage'"], id="fuse action"),
         pytest.param(fuse(actions=[]), ["must list the actions"], id="no fuse action"),
         pytest.param(fuse(actions=["cancel_stage", "kill_task"]), ["must be in the order"], id="order of actions"),
-        pytest.param(fuse(actions=["warn", "warn"]), ["each once"], id="action twice"),
+        pytest.param(fuse(actions=["warn", "warn"]), ["without repetition"], id="action twice"),
         pytest.param(fuse(approval="yes"), ["fuse.approval: must be true or false"], id="approval"),
         pytest.param(fuse(severity="fatal"), ["fuse.severity"], id="severity of the fuse"),
         pytest.param(fuse(max_counter_age="soon"), ["must be a duration"], id="age of counters"),
-        pytest.param(fuse(needs=["lost_ms > 5"]), ["column of the hook"], id="not in the hook"),
+        pytest.param(fuse(needs=["lost_ms > 5"]), ["counter of the hook"], id="not in the hook"),
         pytest.param(fuse(needs=["finished_tasks > running_tasks"]), ["threshold"], id="no number"),
         pytest.param(
             {"view": "executor_live", "when": "gc_share > :bar", "description": "x", "cases": [case({})], **fuse()},
-            ["fuse: the fuse acts on stages"],
-            id="fuse of another view",
+            ["fuse.actions: cancel_stage has no target, because the rule is about one application"],
+            id="action without a target",
+        ),
+        pytest.param(
+            {"view": "host_live", "when": "applications > :bar", "description": "x", "cases": [case({})], **fuse()},
+            ["fuse: a row of host_live belongs to no single application"],
+            id="fuse of a host",
+        ),
+        pytest.param(fuse(actions=["kill_task"]), ["kill_task has no target"], id="task of a stage"),
+        pytest.param(fuse(needs=["task_age_ms > 5"]), ["counter of the hook"], id="counter of a narrower scope"),
+        pytest.param(fuse(needs=["elapsed_ms > 1 / 0"]), ["divides by zero"], id="threshold"),
+        pytest.param(fuse(when="elapsed > 1"), ["fuse.when", "'elapsed_ms'"], id="column of the fuse"),
+        pytest.param(fuse(cases=[FUSE_CASE]), ["one in which the act would be wrong"], id="no wrong case"),
+        pytest.param(
+            fuse(cases=[FUSE_CASE, {**FUSE_CASE, "act": False}]), ["'spills': the needs hold"], id="wrong case"
+        ),
+        pytest.param(
+            fuse(cases=[FUSE_CASE, {**FUSE_CASE, "counters": {"spilled": 1}}]), ["counter of the hook"], id="case"
         ),
         pytest.param(fuse(needs=[]), ["must list the conditions that the hook checks"], id="no needs"),
     ],
@@ -261,3 +279,21 @@ def test_every_rule_is_complete(rule):
     assert rule.runbook.count("\n") >= 2
     assert "{" not in rule.summary
     assert all(param.why for param in rule.params.values())
+
+
+@pytest.mark.parametrize("rule", load_catalog().with_fuse(), ids=lambda rule: rule.id)
+def test_each_policy_states_what_it_excludes(rule):
+    """Each policy names its exclusions, and cases with and without an act."""
+    assert rule.fuse.excludes
+    assert {case.act for case in rule.fuse.cases} == {True, False}
+
+
+def test_thresholds_of_needs_may_be_calculated(folder):
+    """A need compares a counter of the scope or a wider one with numbers and params."""
+    needs = ["elapsed_ms >= (:bar * 2) / 4", "application_core_ms < 7"]
+    rule = load_catalog(folder({**GOOD, **fuse(needs=needs)}))["slow_thing"]
+
+    assert signal_conditions(rule) == (
+        Condition("elapsed_ms", ">=", 2500.0),
+        Condition("application_core_ms", "<", 7.0),
+    )

@@ -234,6 +234,8 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
         if (limits != null) {
           limits.taskProgressed(fact.getTaskProgress());
         }
+      } else if (fact.hasExecutorSample()) {
+        registry.executorSampled(fact.getExecutorSample());
       }
     }
   }

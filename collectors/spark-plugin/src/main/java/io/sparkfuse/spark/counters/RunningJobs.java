@@ -37,8 +37,10 @@ final class RunningJobs {
     private final List<String> tags = new ArrayList<>();
     private final boolean streaming;
     private final String owner;
+    private final long startedMs;
 
-    private Job(JobStarted fact, boolean streaming) {
+    private Job(JobStarted fact, boolean streaming, long startedMs) {
+      this.startedMs = startedMs;
       stages = fact.getStageIdsList().stream().mapToInt(Integer::intValue).sorted().toArray();
       execution = fact.hasSqlExecutionId() ? fact.getSqlExecutionId() : null;
       group = cut(fact.getJobGroup());
@@ -68,8 +70,8 @@ final class RunningJobs {
   private int stagesOfAllJobs;
 
   /** Adds a job. Returns how many of the oldest were forgotten. */
-  int add(JobStarted fact, boolean streaming) {
-    Job job = new Job(fact, streaming);
+  int add(JobStarted fact, boolean streaming, long nowMs) {
+    Job job = new Job(fact, streaming, nowMs);
     remove(fact.getJobId());
     jobs.put(fact.getJobId(), job);
     stagesOfAllJobs += job.stages.length;
@@ -97,6 +99,20 @@ final class RunningJobs {
 
   List<Integer> ofExecution(long executionId) {
     return where(job -> job.execution != null && job.execution == executionId);
+  }
+
+  /** Returns when the oldest of some running jobs started; {@code otherwise} if none runs. */
+  long oldestStart(Set<Integer> some, long otherwise) {
+    return jobs.entrySet().stream()
+        .filter(each -> some.contains(each.getKey()))
+        .mapToLong(each -> each.getValue().startedMs)
+        .min()
+        .orElse(otherwise);
+  }
+
+  /** Returns whether some of the jobs use a stage. */
+  boolean use(Set<Integer> some, int stageId) {
+    return ofStage(stageId).stream().anyMatch(some::contains);
   }
 
   List<Integer> ofTag(String tag) {

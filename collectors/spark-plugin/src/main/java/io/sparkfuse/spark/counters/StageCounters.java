@@ -14,6 +14,9 @@ import java.util.Set;
  * StageRegistry}.
  */
 final class StageCounters {
+  /** A task whose counters changed within this time moves, in ms. */
+  private static final long STALLED_MS = 60_000;
+
   private static final class Running {
     /** Null until the first progress; most tasks end before it. */
     TaskTotals totals;
@@ -28,6 +31,11 @@ final class StageCounters {
 
     /** Null until the task spills. */
     Long sinceSpillMs;
+
+    long cpuSinceProgressMs;
+
+    /** Whether neither counters nor CPU time grow. */
+    boolean idle;
 
     /** When the start or the last progress arrived, by the registry's clock. */
     long seenMs;
@@ -47,6 +55,8 @@ final class StageCounters {
   private int unknown;
 
   private final TaskTotals finished = new TaskTotals();
+  private final SameFailures failures = new SameFailures();
+  private long longestSuccessMs;
   private long succeeded;
   private long failed;
   private long killed;
@@ -84,6 +94,8 @@ final class StageCounters {
       task.sinceProgressMs = progress.getSinceProgressMs();
       task.spilledSinceProgressBytes = progress.getSpilledSinceProgressBytes();
       task.sinceSpillMs = progress.hasSinceSpillMs() ? progress.getSinceSpillMs() : null;
+      task.cpuSinceProgressMs = progress.getCpuSinceProgressMs();
+      task.idle = progress.getActivity().equals("idle");
       task.seenMs = nowMs;
     }
   }
@@ -97,12 +109,14 @@ final class StageCounters {
     switch (task.getOutcome()) {
       case "success":
         succeeded++;
+        longestSuccessMs = Math.max(longestSuccessMs, task.getDurationMs());
         break;
       case "killed":
         killed++;
         break;
       default:
         failed++;
+        failures.add(task);
     }
     return known;
   }
@@ -136,12 +150,33 @@ final class StageCounters {
     return oldest;
   }
 
+  /** Returns the counters of one running task; empty if it does not run or has not reported yet. */
+  Map<String, Long> taskCounters(long taskId) {
+    Map<String, Long> values = new LinkedHashMap<>();
+    Running task = running.get(taskId);
+    if (task == null || task.totals == null) {
+      return values;
+    }
+    values.put("task_age_ms", task.ageMs);
+    values.put("task_stalled_ms", task.stalledMs);
+    values.put("task_idle", task.idle ? 1L : 0L);
+    if (task.stalledMs > 0) {
+      values.put("task_cpu_percent", task.cpuSinceProgressMs * 100 / task.stalledMs);
+    }
+    if (longestSuccessMs > 0) {
+      values.put("task_stalled_ratio", task.stalledMs / longestSuccessMs);
+    }
+    return values;
+  }
+
   /** Returns all counters by column, in the units of the view. */
   Map<String, Long> columns(long nowMs) {
     TaskTotals now = new TaskTotals();
     long oldest = 0;
     long stalled = 0;
+    long moving = unknown;
     for (Running task : running.values()) {
+      moving += task.totals == null || task.stalledMs < STALLED_MS ? 1 : 0;
       if (task.totals != null) {
         now.add(task.totals);
       }
@@ -157,6 +192,10 @@ final class StageCounters {
     columns.put("failed_tasks", failed);
     columns.put("killed_tasks", killed);
     columns.put("running_tasks", (long) running.size() + unknown);
+    columns.put("pending_tasks", Math.max(0, tasks - succeeded - running.size() - unknown));
+    columns.put("moving_tasks", moving);
+    columns.put("same_failure_attempts", failures.attempts());
+    columns.put("same_failure_hosts", failures.hosts());
     columns.put("running_age_max_ms", oldest);
     columns.put("running_stalled_max_ms", stalled);
     addSpillWithoutProgress(columns);
@@ -170,11 +209,18 @@ final class StageCounters {
     both(columns, "output_bytes", finished.outputBytes, now.outputBytes);
     both(columns, "memory_spilled_bytes", finished.memorySpilledBytes, now.memorySpilledBytes);
     both(columns, "disk_spilled_bytes", finished.diskSpilledBytes, now.diskSpilledBytes);
+    columns.put("running_written_bytes", now.shuffleWriteBytes + now.outputBytes);
     TaskTotals all = now;
     all.add(finished);
+    long written = all.shuffleWriteBytes + all.outputBytes;
+    long read = all.inputBytes + all.shuffleReadBytes;
+    columns.put("written_bytes", written);
+    if (read > 0) {
+      columns.put("written_ratio", written / read);
+    }
     columns.put("memory_spilled_bytes", all.memorySpilledBytes);
     columns.put("disk_spilled_bytes", all.diskSpilledBytes);
-    columns.put("work_bytes", all.inputBytes + all.shuffleReadBytes);
+    columns.put("work_bytes", read);
     columns.put("work_records", all.inputRecords + all.shuffleReadRecords);
     return columns;
   }

@@ -1,5 +1,6 @@
 package io.sparkfuse.spark.counters;
 
+import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.contracts.JobStarted;
 import io.sparkfuse.contracts.StageEnded;
@@ -35,11 +36,13 @@ public final class StageRegistry {
   private final LinkedHashMap<Long, StageCounters> stages = new LinkedHashMap<>();
 
   private final RunningJobs jobs = new RunningJobs();
+  private final ApplicationCounters application;
   private int running;
   private long forgotten;
   private long succeededJobs;
   private long failedJobs;
   private boolean incomplete;
+  private boolean wasIncomplete;
 
   public StageRegistry() {
     this(SteadyClock::ms);
@@ -48,6 +51,7 @@ public final class StageRegistry {
   /** Creates a registry with a monotonic clock. */
   StageRegistry(LongSupplier clockMs) {
     this.clockMs = clockMs;
+    this.application = new ApplicationCounters(clockMs.getAsLong());
   }
 
   public synchronized void jobStarted(JobStarted job) {
@@ -56,7 +60,7 @@ public final class StageRegistry {
 
   /** Adds a job; {@code streaming} if it is part of a streaming query. */
   public synchronized void jobStarted(JobStarted job, boolean streaming) {
-    forgotten += jobs.add(job, streaming);
+    forgotten += jobs.add(job, streaming, clockMs.getAsLong());
   }
 
   public synchronized void jobEnded(JobEnded job) {
@@ -90,6 +94,7 @@ public final class StageRegistry {
    */
   public synchronized void setIncomplete(boolean now) {
     incomplete = now;
+    wasIncomplete |= now;
     if (now) {
       stages.values().forEach(StageCounters::markIncomplete);
     }
@@ -101,6 +106,13 @@ public final class StageRegistry {
   public synchronized boolean isIncomplete(int stageId, int attempt) {
     StageCounters counters = stages.get(key(stageId, attempt));
     return counters != null && counters.isIncomplete();
+  }
+
+  /**
+   * Returns whether events were ever skipped, so that counters of the application are incomplete.
+   */
+  public synchronized boolean wasIncomplete() {
+    return wasIncomplete;
   }
 
   public synchronized void stageEnded(StageEnded stage) {
@@ -141,7 +153,22 @@ public final class StageRegistry {
     }
   }
 
+  public synchronized void executorAdded(String executorId, int cores) {
+    forgotten += application.added(executorId, cores, clockMs.getAsLong()) ? 0 : 1;
+  }
+
+  public synchronized void executorRemoved(String executorId, String reason) {
+    application.removed(executorId, reason, clockMs.getAsLong());
+  }
+
+  public synchronized void executorSampled(ExecutorSample sample) {
+    application.sampled(sample, clockMs.getAsLong());
+  }
+
   public synchronized void taskEnded(TaskEnded task) {
+    if (task.getOutcome().equals("success")) {
+      application.taskSucceeded(clockMs.getAsLong());
+    }
     StageCounters counters = stages.get(key(task.getStageId(), task.getStageAttempt()));
     if (counters != null) {
       running -= counters.taskEnded(task, clockMs.getAsLong()) ? 1 : 0;
@@ -206,6 +233,48 @@ public final class StageRegistry {
       return Collections.emptyMap();
     }
     return counters.columns(clockMs.getAsLong());
+  }
+
+  /** Returns the counters of a running task by name; empty if it does not run in the attempt. */
+  public synchronized Map<String, Long> taskCounters(int stageId, int attempt, long taskId) {
+    StageCounters counters = stages.get(key(stageId, attempt));
+    return counters == null ? Collections.emptyMap() : counters.taskCounters(taskId);
+  }
+
+  /** Returns the counters of a SQL execution by name; empty if no job of it runs. */
+  public synchronized Map<String, Long> queryCounters(long executionId) {
+    Set<Integer> own = new TreeSet<>(jobs.ofExecution(executionId));
+    Map<String, Long> values = new LinkedHashMap<>();
+    if (own.isEmpty()) {
+      return values;
+    }
+    long nowMs = clockMs.getAsLong();
+    long tasks = 0;
+    long written = 0;
+    for (StageCounters counters : stages.values()) {
+      if (!counters.ended() && jobs.use(own, counters.stageId)) {
+        Map<String, Long> columns = counters.columns(nowMs);
+        tasks += columns.get("running_tasks");
+        written += columns.get("written_bytes");
+      }
+    }
+    values.put("query_elapsed_ms", nowMs - jobs.oldestStart(own, nowMs));
+    values.put("query_running_tasks", tasks);
+    values.put("query_written_bytes", written);
+    return values;
+  }
+
+  /** Returns the counters of the application by name. */
+  public synchronized Map<String, Long> applicationCounters() {
+    return application.values(clockMs.getAsLong());
+  }
+
+  /**
+   * Returns the time since the running task of the application that was silent longest reported.
+   */
+  public synchronized long progressAgeMs() {
+    long nowMs = clockMs.getAsLong();
+    return stages.values().stream().mapToLong(each -> each.progressAgeMs(nowMs)).max().orElse(0);
   }
 
   /** Returns the time since the running task that was silent longest reported or started, in ms. */

@@ -3,6 +3,7 @@ package io.sparkfuse.spark.hook;
 import io.sparkfuse.contracts.Signal;
 import io.sparkfuse.spark.counters.StageRegistry;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.Set;
 import java.util.function.LongSupplier;
 
@@ -33,6 +34,12 @@ final class DriverCounters implements Counters {
     observed.queryJobs = queryJobs(registry, signal);
     observed.queryOwners = registry.owners(observed.queryJobs).size();
     observed.sharedBy = sharedDriver.reason();
+    observed.wider = new LinkedHashMap<>(registry.applicationCounters());
+    if (signal.hasQueryId()) {
+      observed.wider.putAll(registry.queryCounters(signal.getQueryId()));
+    }
+    observed.skippedEvents = registry.wasIncomplete();
+    observed.progressAgeMs = registry.progressAgeMs();
     if (signal.hasStageId()) {
       int stage = signal.getStageId();
       int attempt = signal.getStageAttempt();
@@ -41,6 +48,9 @@ final class DriverCounters implements Counters {
       observed.stageTasks = registry.runningTasks(stage, attempt);
       observed.progressAgeMs = registry.progressAgeMs(stage, attempt);
       observed.columns = registry.columns(stage, attempt);
+      if (signal.hasTaskId()) {
+        observed.wider.putAll(registry.taskCounters(stage, attempt, signal.getTaskId()));
+      }
     }
     return observed;
   }

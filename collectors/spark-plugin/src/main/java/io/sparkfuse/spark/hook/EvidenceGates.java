@@ -53,15 +53,35 @@ final class EvidenceGates {
     if (observed.directTransport) {
       return "executors send their progress to Kafka (spark.sparkfuse.executor.transport=direct)";
     }
-    if (context.policy.needsStage() && !context.signal.hasStageId()) {
-      return "the policy needs a stage and the signal has none";
-    }
-    if (context.signal.hasStageId() && !observed.stageRuns()) {
-      return stage(context.signal) + " is not running";
+    String missing = missingTarget(context);
+    if (missing != null) {
+      return missing;
     }
     return observed.progressAgeMs > context.policy.maxCounterAgeMs
         ? "a running task has not reported progress for " + observed.progressAgeMs + " ms"
         : null;
+  }
+
+  private static String missingTarget(GateContext context) {
+    Signal signal = context.signal;
+    String scope = context.policy.scope;
+    boolean ofTask = scope.equals(Policy.TASK);
+    if (!signal.hasStageId() && (ofTask || scope.equals(Policy.STAGE))) {
+      return "the policy needs a stage and the signal has none";
+    }
+    if (signal.hasStageId() && !context.observed.stageRuns()) {
+      return stage(signal) + " is not running";
+    }
+    if (ofTask && !runs(signal, context.observed)) {
+      return "the task " + signal.getTaskId() + " does not run in " + stage(signal);
+    }
+    return scope.equals(Policy.QUERY) && context.observed.queryJobs.isEmpty()
+        ? "the query does not run"
+        : null;
+  }
+
+  private static boolean runs(Signal signal, Observation observed) {
+    return signal.hasTaskId() && observed.stageTasks.contains(signal.getTaskId());
   }
 
   /** Refuses a stop whose target does not run, or is not the work that the counters describe. */
@@ -73,7 +93,7 @@ final class EvidenceGates {
   private static String targetFault(Signal signal, Observation observed) {
     switch (signal.getAction()) {
       case Actions.KILL_TASK:
-        return signal.hasTaskId() && observed.stageTasks.contains(signal.getTaskId())
+        return runs(signal, observed)
             ? null
             : "the task " + signal.getTaskId() + " does not run in " + stage(signal);
       case Actions.CANCEL_QUERY:
@@ -95,9 +115,8 @@ final class EvidenceGates {
     if (context.isSwitch() || context.policy == null) {
       return GateResult.PASS;
     }
-    Map<String, Long> columns = context.observed.columns;
     for (Policy.Condition condition : context.policy.conditions) {
-      Long value = columns.get(condition.column);
+      Long value = context.observed.counter(condition.column);
       if (value == null) {
         return GateResult.refused("the hook has no counter " + condition.column);
       }
@@ -107,10 +126,12 @@ final class EvidenceGates {
             "in the driver " + condition.column + " is " + value + ", not " + condition);
       }
     }
-    Long elapsedMs = columns.get("elapsed_ms");
-    return elapsedMs != null && elapsedMs < context.policy.afterMs
-        ? GateResult.refuse("disagrees", "the stage has run for only " + elapsedMs + " ms")
-        : GateResult.PASS;
+    Long elapsedMs = context.observed.counter(context.policy.elapsedCounter());
+    if (context.policy.afterMs <= 0 || (elapsedMs != null && elapsedMs >= context.policy.afterMs)) {
+      return GateResult.PASS;
+    }
+    String known = elapsedMs == null ? "an unknown time" : "only " + elapsedMs + " ms";
+    return GateResult.refuse("disagrees", "the " + context.policy.scope + " has run for " + known);
   }
 
   /**
@@ -131,7 +152,7 @@ final class EvidenceGates {
     Map<String, String> values = new LinkedHashMap<>();
     if (context.policy != null) {
       for (Policy.Condition condition : context.policy.conditions) {
-        Long value = context.observed.columns.get(condition.column);
+        Long value = context.observed.counter(condition.column);
         if (value != null) {
           values.put(condition.column, Long.toString(value));
         }

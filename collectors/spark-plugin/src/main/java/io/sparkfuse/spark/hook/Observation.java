@@ -12,13 +12,18 @@ final class Observation {
   /** Columns of the view stage_live for the signal's stage attempt; empty if it does not run. */
   Map<String, Long> columns = Collections.emptyMap();
 
+  /**
+   * Counters of the signal's task and query, and of the application; a missing one is not known.
+   */
+  Map<String, Long> wider = Collections.emptyMap();
+
   /** Time since the running task that was silent longest reported progress or started, in ms. */
   long progressAgeMs;
 
   /** Events that Spark dropped before they reached the plugin; negative if unknown. */
   long droppedEvents;
 
-  /** Whether the plugin skipped events of the stage to protect the driver. */
+  /** Whether the plugin skipped events of the target to protect the driver. */
   boolean skippedEvents;
 
   /** Whether the registry forgot jobs, stages or tasks that ran. */
@@ -43,6 +48,12 @@ final class Observation {
 
   /** Why the driver is shared by several users or queries; null if it is not. */
   String sharedBy;
+
+  /** Returns a counter by name, or null if it is not known. */
+  Long counter(String name) {
+    Long value = columns.get(name);
+    return value == null ? wider.get(name) : value;
+  }
 
   boolean stageRuns() {
     return !columns.isEmpty();

@@ -24,9 +24,8 @@ final class PermissionGates {
     if (!context.policy.rule.equals(signal.getRule())) {
       return GateResult.refused("the policy is for the rule " + context.policy.rule);
     }
-    boolean allowed =
-        signal.getAction().equals(Actions.WARN)
-            || context.policy.actions.contains(signal.getAction());
+    String action = signal.getAction();
+    boolean allowed = action.equals(Actions.WARN) || context.policy.actions.contains(action);
     return allowed
         ? GateResult.PASS
         : GateResult.refused("the policy does not allow the action " + signal.getAction());

@@ -1,5 +1,6 @@
 package io.sparkfuse.spark.hook;
 
+import io.sparkfuse.contracts.HookCounters;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -42,11 +43,18 @@ final class Policy {
     }
   }
 
+  static final String TASK = "task";
+  static final String STAGE = "stage";
+  static final String QUERY = "query";
+
   private static final List<String> OPERATORS =
       Collections.unmodifiableList(java.util.Arrays.asList(">=", ">", "<=", "<", "="));
 
   final String rule;
-  final String view;
+
+  /** What the policy is about; the conditions are on counters of this scope and of wider ones. */
+  final String scope;
+
   final List<String> actions;
   final List<Condition> conditions;
   final long afterMs;
@@ -56,7 +64,8 @@ final class Policy {
 
   private Policy(JsonFields fields) {
     rule = fields.text("rule");
-    view = fields.text("view");
+    String view = fields.text("view");
+    scope = scopeOf(view);
     afterMs = fields.whole("after_ms");
     maxCounterAgeMs = fields.whole("max_counter_age_ms");
     requiresApproval = fields.flag("requires_approval");
@@ -77,6 +86,7 @@ final class Policy {
     actions = Collections.unmodifiableList(allowed);
     conditions = Collections.unmodifiableList(all);
     JsonFields.require(!rule.isEmpty() && !view.isEmpty(), "rule or view is missing");
+    JsonFields.require(!scope.isEmpty(), "the view " + view + " has no target");
     JsonFields.require(!conditions.isEmpty(), "a policy requires conditions");
     JsonFields.require(maxCounterAgeMs > 0, "max_counter_age_ms is not positive");
   }
@@ -90,8 +100,27 @@ final class Policy {
     return new Policy(JsonFields.read(line, "a policy"));
   }
 
-  /** Returns whether the policy's view has a row for each stage attempt. */
-  boolean needsStage() {
-    return view.startsWith("stage");
+  /** Returns the scope of a view: task, stage, query or application; an empty text for others. */
+  private static String scopeOf(String view) {
+    for (HookCounters.Scope each : HookCounters.SCOPES) {
+      if (each.view.equals(view)) {
+        return each.scope;
+      }
+    }
+    return "";
+  }
+
+  /** Returns the counter of the time for which the target has run. */
+  String elapsedCounter() {
+    switch (scope) {
+      case TASK:
+        return "task_age_ms";
+      case STAGE:
+        return "elapsed_ms";
+      case QUERY:
+        return "query_elapsed_ms";
+      default:
+        return "application_elapsed_ms";
+    }
   }
 }

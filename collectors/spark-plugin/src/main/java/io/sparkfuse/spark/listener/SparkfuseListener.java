@@ -16,6 +16,8 @@ import org.apache.spark.SparkFirehoseListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerApplicationStart;
 import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerExecutorAdded;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
@@ -129,7 +131,18 @@ public final class SparkfuseListener extends SparkFirehoseListener {
     } else if (event instanceof SparkListenerApplicationEnd) {
       applicationEnded((SparkListenerApplicationEnd) event);
     } else {
+      countExecutors(event);
       rareEvents.copy(event);
+    }
+  }
+
+  private void countExecutors(SparkListenerEvent event) {
+    if (event instanceof SparkListenerExecutorAdded) {
+      SparkListenerExecutorAdded added = (SparkListenerExecutorAdded) event;
+      registry.executorAdded(added.executorId(), added.executorInfo().totalCores());
+    } else if (event instanceof SparkListenerExecutorRemoved) {
+      SparkListenerExecutorRemoved removed = (SparkListenerExecutorRemoved) event;
+      registry.executorRemoved(removed.executorId(), String.valueOf(removed.reason()));
     }
   }
 

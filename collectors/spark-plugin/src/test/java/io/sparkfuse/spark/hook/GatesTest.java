@@ -375,6 +375,38 @@ class GatesTest {
             "action",
             "cancel_jobs"),
         observed(
+            "blind",
+            "policy of a task, no task",
+            "blind",
+            nothing,
+            "policy_hash",
+            Hashes.sha256(HookScenario.of("task_live")),
+            "task_id",
+            null),
+        observed(
+            "blind",
+            "policy of a task that has ended",
+            "blind",
+            o -> o.stageTasks = Collections.singleton(39L),
+            "policy_hash",
+            Hashes.sha256(HookScenario.of("task_live"))),
+        observed(
+            "blind",
+            "policy of a query that has ended",
+            "blind",
+            o -> o.queryJobs = Collections.emptySet(),
+            "policy_hash",
+            Hashes.sha256(HookScenario.of("query_live"))),
+        new Case(
+            "predicate",
+            "application whose age is not known",
+            "disagrees",
+            all -> {
+              String line = HookScenario.of("app_live").replace("after_ms\":0", "after_ms\":1");
+              all.policies = PolicyBook.of(line);
+              all.send(all.signal(7, "policy_hash", Hashes.sha256(line)));
+            }),
+        observed(
             "target", "no such task", "refused", nothing, "action", "kill_task", "task_id", 41),
         observed(
             "target",
@@ -443,6 +475,20 @@ class GatesTest {
     all.send(HookScenario.SWITCH, all.signal(7, "action", "collector_off"));
     assertEquals("held", all.edge.outcome());
     assertEquals(Collections.emptyList(), all.edge.acts);
+  }
+
+  @Test
+  void policyOfTheApplicationNeedsNoStage() {
+    HookScenario all = new HookScenario();
+    all.edge.observed.columns = Collections.emptyMap();
+    all.edge.observed.wider = Collections.singletonMap("disk_spilled_bytes", 500L);
+    Object[] target = {"stage_id", null, "stage_attempt", null, "task_id", null, "query_id", null};
+    java.util.Map<String, Object> signal = all.signal(7, target);
+    signal.put("policy_hash", Hashes.sha256(HookScenario.of("app_live")));
+    signal.put("action", "stop_application");
+    all.send(signal);
+
+    assertEquals("ended", all.edge.outcome());
   }
 
   @Test

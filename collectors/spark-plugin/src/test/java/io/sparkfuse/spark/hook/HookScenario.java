@@ -28,7 +28,14 @@ final class HookScenario {
   final InMemoryEdge edge = new InMemoryEdge(keys);
   final FaultCounter faults = new FaultCounter("the test");
   FuseState state = new FuseState(FuseMode.ACT, false);
-  PolicyBook policies = PolicyBook.of(POLICY, policy("true", "false"), policy("false", "true"));
+  PolicyBook policies =
+      PolicyBook.of(
+          POLICY,
+          policy("true", "false"),
+          policy("false", "true"),
+          of("task_live"),
+          of("query_live"),
+          of("app_live"));
   List<Gates.Gate> gates = Gates.ALL;
   private Hook hook;
   private long controls;
@@ -50,6 +57,11 @@ final class HookScenario {
         + ",\"shared_driver\":"
         + shared
         + "}";
+  }
+
+  /** Returns the policy for a rule over another view. */
+  static String of(String view) {
+    return POLICY.replace("stage_live", view);
   }
 
   /** Returns what a driver knows of stage 3.0 of job 1, which spills and belongs to query 8. */

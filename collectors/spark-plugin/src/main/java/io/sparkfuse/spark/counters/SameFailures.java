@@ -1,0 +1,60 @@
+package io.sparkfuse.spark.counters;
+
+import io.sparkfuse.contracts.TaskEnded;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Counts for each task of one stage attempt how often it failed in the same way. Bounded: failures
+ * beyond the limits are not counted, so that the counters are too low rather than too high.
+ */
+final class SameFailures {
+  private static final int MAX_KINDS = 1_000;
+  private static final int MAX_REASON_CHARS = 2_000;
+
+  private static final class Kind {
+    private int attempts;
+    private final Set<String> hosts = new HashSet<>();
+  }
+
+  private final Map<String, Kind> kinds = new HashMap<>();
+  private Kind most = new Kind();
+
+  /** Counts a failed attempt. */
+  void add(TaskEnded task) {
+    String name = task.getTaskIndex() + " " + task.getFailureClass() + " " + place(task);
+    Kind kind = kinds.get(name);
+    if (kind == null && kinds.size() < MAX_KINDS) {
+      kind = new Kind();
+      kinds.put(name, kind);
+    }
+    if (kind != null) {
+      kind.attempts++;
+      kind.hosts.add(task.getHost());
+      most = kind.attempts > most.attempts ? kind : most;
+    }
+  }
+
+  /**
+   * Returns the reason without its numbers, such as ports and ids of attempts. It has the lines of
+   * a Python traceback, and the values of the record at which the task failed.
+   */
+  private static String place(TaskEnded task) {
+    String reason = task.getFailureReason();
+    String start =
+        reason.length() > MAX_REASON_CHARS ? reason.substring(0, MAX_REASON_CHARS) : reason;
+    return start.replaceAll("[0-9]+", "#");
+  }
+
+  /** Returns the largest number of attempts of one task that failed in the same way. */
+  long attempts() {
+    return most.attempts;
+  }
+
+  /** Returns the number of hosts on which these attempts failed. */
+  long hosts() {
+    return most.hosts.size();
+  }
+}
