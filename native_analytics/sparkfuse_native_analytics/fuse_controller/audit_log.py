@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
+from sparkfuse_contracts.generated.control_pb2 import Control
 from sparkfuse_contracts.generated.signal_pb2 import Signal
 from sparkfuse_native_analytics.fuse_controller.act_registry import ActRegistry
 from sparkfuse_native_analytics.fuse_controller.approvals import ApprovalBook
@@ -30,6 +31,7 @@ class AuditLog:
         self.probes = ProbeBook()
         self.probe_records = ProbeRecords()
         self.epoch = 0
+        self._orders: set[tuple[str, str]] = set()
         self._approvals = approvals
         self._key = key
         self._tip = ChainTip()
@@ -81,7 +83,13 @@ class AuditLog:
             self._remember(record)
             _log.info("%s %s %s %s: %s", record.step, record.app_id, record.rule, record.gate, record.reason)
 
+    def knows_order(self, control: Control) -> bool:
+        """Return whether this version of a person's order was recorded."""
+        return (control.control_id, str(control.issued_ms)) in self._orders
+
     def _remember(self, record: AuditRecord) -> None:
+        if record.control_id:
+            self._orders.add((record.control_id, record.observed["issued_ms"]))
         self.acts.record(record)
         self.probes.record(record)
         self.probe_records.record(record)

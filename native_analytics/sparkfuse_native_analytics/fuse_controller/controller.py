@@ -86,6 +86,7 @@ class FuseController:
 
     def evaluate(self, environment: Environment) -> None:
         """Score probes, verify earlier acts, and decide about all candidates once. Raises OSError or FencedError."""
+        self._record_orders(environment)
         self._score_probes(environment)
         self._verify_acts(environment)
         fleet = self._fleet(environment)
@@ -229,6 +230,11 @@ class FuseController:
         signal = self._signal(target, action, now_ms, probe=True)
         record = records.probe_record(target, signal, PROBED, self.policy.mode(variant.rule), work.tenant, now_ms)
         self.audit.write(environment, [record], signal)
+
+    def _record_orders(self, environment: Environment) -> None:
+        """Record each new hold, arming and release with the person who ordered it."""
+        new = [control for control in self.controls.orders() if not self.audit.knows_order(control)]
+        self.audit.write(environment, [records.order_record(control, environment.now_ms()) for control in new])
 
     def _score_probes(self, environment: Environment) -> None:
         now_ms = environment.now_ms()

@@ -94,6 +94,10 @@ class ControlBook:
         controls = [control for kind in (HOLD, ARM) for _, control in self._in_force(kind, now_ms)]
         return controls + list(self._revoked.values())
 
+    def orders(self) -> list[Control]:
+        """Return the latest hold or arming of each id, also if it has expired or was released."""
+        return [control for control, _ in self._controls.values()]
+
     def unverified(self) -> Mapping[str, str]:
         """Return the reasons of the records that could not be verified, by their keys."""
         return dict(self._unverified)

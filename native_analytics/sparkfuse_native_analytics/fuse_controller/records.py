@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
+from sparkfuse_contracts.generated.control_pb2 import Control
 from sparkfuse_contracts.generated.signal_pb2 import Signal
 from sparkfuse_contracts.links import running_job_url
 from sparkfuse_native_analytics.fuse_controller.act_registry import ENDED, VERIFIED, Act
@@ -19,6 +20,7 @@ from sparkfuse_rules.rule import Rule
 # The hook refuses signals with a longer lifetime.
 SIGNAL_LIFE_MS = 120_000
 CONTROLLER = "controller"
+HOLD_SET, HOLD_RELEASED, ARMED, DISARMED = "hold_set", "hold_released", "armed", "disarmed"
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,28 @@ def verified_record(act: Act, outcome: str, reason: str, now_ms: int) -> AuditRe
     if act.cost_avoided is not None and outcome == ENDED:
         record.cost_avoided, record.currency = act.cost_avoided, act.currency
     return _of_target(act.run, act, record)
+
+
+def order_record(control: Control, now_ms: int) -> AuditRecord:
+    """Return the audit record of an order of a person: a hold or an arming, or its end."""
+    steps = {("hold", False): HOLD_SET, ("hold", True): HOLD_RELEASED, ("arm", False): ARMED, ("arm", True): DISARMED}
+    observed = {"issued_ms": str(control.issued_ms), "app": control.app}
+    if control.HasField("until_ms"):
+        observed["until_ms"] = str(control.until_ms)
+    return _clean(
+        AuditRecord(
+            step=steps[(control.kind, control.released)],
+            actor=control.actor,
+            cluster=control.cluster,
+            job_key=control.job,
+            rule=control.rule,
+            action=control.action,
+            reason=control.reason,
+            control_id=control.control_id,
+            at_ms=now_ms,
+            observed={name: text for name, text in observed.items() if text},
+        )
+    )
 
 
 def controller_record(step: str, reason: str, now_ms: int, cluster: str = "", gate: str = "") -> AuditRecord:

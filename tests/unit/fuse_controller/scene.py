@@ -166,13 +166,19 @@ class World:
 
     @property
     def records(self) -> list[AuditRecord]:
-        """Return all audit records except the record of the start."""
+        """Return the audit records about applications: without the start and without orders of persons."""
         found = [from_json(AuditRecord, content) for content in self.contents]
-        return [record for record in found if record.step != "started"]
+        return [record for record in found if record.step != "started" and not record.control_id]
+
+    @property
+    def orders(self) -> list[AuditRecord]:
+        """Return the audit records of orders of persons."""
+        found = [from_json(AuditRecord, content) for content in self.contents]
+        return [record for record in found if record.control_id]
 
     @property
     def steps(self) -> list[str]:
-        """Return the steps of all audit records except the start, in order."""
+        """Return the steps of the audit records about applications, in order."""
         return [record.step for record in self.records]
 
     @property

@@ -25,7 +25,8 @@ def test_runaway_stage_gets_one_signal(world, make_controller, show):
         "cancel_stage",
     )
     assert signal.policy_hash == policy_hash(policy_line(controller.policy.rules[RULE].otherwise.rule))
-    assert (signal.epoch, signal.generation) == (1, 2)
+    # The record of the arming precedes it.
+    assert (signal.epoch, signal.generation) == (1, 3)
     assert signal.job_key == "orders"
     assert not signal.probe
     assert signal.expires_ms - signal.issued_ms == 120_000

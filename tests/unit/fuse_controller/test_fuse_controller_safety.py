@@ -91,6 +91,23 @@ def test_each_gate_prevents_an_act(world, make_controller, show, gate, removed):
     assert (len(world.acts) > expected) is removed
 
 
+def test_orders_of_persons_are_in_the_audit_log(world, make_controller):
+    """Each hold, arming and release is recorded once with the name of the person, also across a restart."""
+    controller = make_controller("act")
+    for control in (hold(), hold(released=True, reason="over", actor="kim", issued_ms=NOW_MS)):
+        assert put(world, controller, control) is None
+        controller.evaluate(world)
+        controller.evaluate(world)
+    again = make_controller("act")
+    again.evaluate(world)
+
+    assert [(record.step, record.actor, record.reason, record.control_id) for record in world.orders] == [
+        ("armed", "dana", "probed", "arm-cancel_stage"),
+        ("hold_set", "dana", "release night", "hold-1"),
+        ("hold_released", "kim", "over", "hold-1"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("entry", "user", "held"),
     [
