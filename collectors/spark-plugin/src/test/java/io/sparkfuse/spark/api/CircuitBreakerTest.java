@@ -10,6 +10,7 @@ import io.sparkfuse.spark.safety.SteadyClock;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -155,6 +156,47 @@ class CircuitBreakerTest {
     Integer[] numbers = new Integer[rows];
     Arrays.setAll(numbers, i -> i);
     spark.parallelize(Arrays.asList(numbers), 2).saveAsTextFile(path.toString());
+  }
+
+  /** Spilled bytes count: a sort beyond the memory of a task exceeds the limit. */
+  @Test
+  void spillIsLimited() {
+    start("spark.shuffle.spill.numElementsForceSpillThreshold", "1000");
+    try (CircuitBreaker block = CircuitBreaker.named("sort").maxSpillBytes(1_000).open()) {
+      Integer[] numbers = new Integer[20_000];
+      Arrays.setAll(numbers, i -> i);
+      Exception stopped =
+          assertThrows(
+              Exception.class,
+              () -> {
+                spark.parallelize(Arrays.asList(numbers), 2).sortBy(each -> -each, true, 2).count();
+                waiting();
+              });
+      String text = failure(stopped);
+      assertTrue(text.contains("Limit: max_spill 1000."), text);
+    }
+  }
+
+  /** An act of a signal waits for the safe point of its own jobs only, and for a bounded time. */
+  @Test
+  void signalWaitsForTheSafePointOfItsJobs() throws Exception {
+    start("spark.sparkfuse.fuse.safePoint", "700ms");
+    CompletableFuture<Long> job =
+        CompletableFuture.supplyAsync(
+            () -> {
+              try (CircuitBreaker block = CircuitBreaker.named("commit").open();
+                  CircuitBreaker.SafePoint commit = block.safePoint()) {
+                return waiting();
+              }
+            });
+    await("the job", () -> WAITING.get() == 1);
+    int id = spark.sc().statusTracker().getActiveJobIds()[0];
+
+    assertEquals(1, Fuse.limits().of(Collections.singleton(id)).size());
+    assertTrue(Fuse.limits().awaitSafePoint(Collections.singleton(id)) >= 700);
+    assertTrue(Fuse.limits().awaitSafePoint(Collections.singleton(id + 1)) < 700);
+    release.countDown();
+    assertEquals(1, job.get());
   }
 
   /** The time of running tasks costs, before they end. */
