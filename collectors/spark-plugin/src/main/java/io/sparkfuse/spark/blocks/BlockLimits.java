@@ -138,12 +138,15 @@ public final class BlockLimits {
    * the time in ms.
    */
   public long awaitSafePoint(Set<Integer> jobs) throws InterruptedException {
-    long startMs = SteadyClock.ms();
     Set<String> keys = blocks.of(jobs);
+    if (!blocks.inSafePoint(keys)) {
+      return 0; // else the clock could show a wait that was none
+    }
+    long startMs = SteadyClock.ms();
     while (blocks.inSafePoint(keys) && SteadyClock.ms() - startMs < safePointMs) {
       blocks.awaitChange(TICK_MS);
     }
-    return SteadyClock.ms() - startMs;
+    return Math.max(1, SteadyClock.ms() - startMs);
   }
 
   /** Counts the progress of a running task. */
