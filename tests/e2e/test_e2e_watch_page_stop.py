@@ -21,7 +21,7 @@ IN_A_TERMINAL = ("env", "--default-signal=INT")
 
 
 def test_hung_task_pages_once_and_runaway_is_stopped(stack: RunningStack, jobs: Jobs) -> None:
-    """A user's script that hangs causes one critical notification.
+    """A user's script that hangs causes one notification per severity: a warning, and after five minutes a page.
 
     Meanwhile the fuse stops a runaway sort; the job's code receives the reason, and the audit log has the verified
     outcome.
@@ -47,7 +47,9 @@ def test_hung_task_pages_once_and_runaway_is_stopped(stack: RunningStack, jobs: 
         assert [step["outcome"] for step in of(steps, step="verified")] == ["ended"]
         assert sent["rule"] == "stage_runaway_spill"
         assert len(found) == 1
-        assert len(stack.pages("own_job", "task_stuck")) == 1
+        notified = [alert["labels"] for alert in stack.pages("own_job", "task_stuck")]
+        assert len({labels["finding_id"] for labels in notified}) == 1, notified
+        assert len({labels["severity"] for labels in notified}) == len(notified), notified
         assert len(stack.pages("runaway_sort", "stage_runaway_spill")) == 1
         assert runs[0]["completeness"] == 1.0
     finally:

@@ -163,8 +163,8 @@ def test_stopped_counts_only_matching_needs_in_time(client: Client, tmp_path: Pa
     keep(client, read(tmp_path, [SPILLED]))
     spill = CATALOG["stage_spill"]
 
-    def stopped(after_ms: int, need: str) -> int | None:
-        rule = dataclasses.replace(spill, fuse=FusePolicy(("cancel_stage",), after_ms, (need,)))
+    def stopped(after_ms: int, need: str, severity: str = "warning") -> int | None:
+        rule = dataclasses.replace(spill, fuse=FusePolicy(("cancel_stage",), after_ms, (need,), severity=severity))
         (found,) = backtest(client, [rule], 0, FOREVER).rules
         assert (found.action, found.total().warning) == ("cancel_stage", 1)
         return found.total().stopped
@@ -172,6 +172,7 @@ def test_stopped_counts_only_matching_needs_in_time(client: Client, tmp_path: Pa
     assert stopped(15_000, "disk_spilled_bytes >= :min_spilled_bytes") == 1
     assert stopped(25_000, "disk_spilled_bytes >= :min_spilled_bytes") == 0
     assert stopped(0, "disk_spilled_bytes >= 1000000000000") == 0
+    assert stopped(15_000, "disk_spilled_bytes >= :min_spilled_bytes", severity="critical") == 0
     (unarmed,) = backtest(client, [spill], 0, FOREVER).rules
     assert unarmed.total().stopped is None
 

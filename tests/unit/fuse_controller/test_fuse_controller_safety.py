@@ -580,6 +580,7 @@ def _signal_of(world, controller):
 def test_signal_is_as_old_as_its_evidence(world, make_controller, show):
     """If the controller pauses before it writes, the signal has the time of the decision, and the hook refuses it."""
     controller = make_controller("act")
+    controller.evaluate(world)
     show(controller, live_row(), finding())
     write = world.write
 
