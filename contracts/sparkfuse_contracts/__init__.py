@@ -1,1 +1,1 @@
-"""The contract of all components: messages, topics, settings, and the files that are generated from them."""
+"""What all components share: messages, topics, settings, and the files that are generated from them."""

@@ -1,4 +1,4 @@
-"""Finds those files of a component that are not Python code, both in a checkout and in an installed wheel."""
+"""Finds the files of a component that are not Python code, both in a checkout and in an installed wheel."""
 
 from __future__ import annotations
 

@@ -14,9 +14,10 @@ from sparkfuse_contracts.assets import asset
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a view. ``type`` is string, bytes, int32, int64, double, bool or map; docs/contract lists units.
+    """One column of a view.
 
-    ``tags``: sketch (exact within 1 %), live only, offline only, detect (the detect job adds the column).
+    Its ``type`` is string, bytes, int32, int64, double, bool or map. contracts/README.md lists the units and explains
+    the tags.
     """
 
     name: str
@@ -61,7 +62,7 @@ def _columns(entries: list[dict[str, Any]]) -> Mapping[str, Column]:
 
 
 def __getattr__(name: str) -> Mapping[str, Mapping[str, Column]]:
-    """Return ``VIEWS``; it is read at its first use, so that the import of the module does no work."""
+    """Return ``VIEWS``; the file is read when ``VIEWS`` is first used, so that importing the module does no work."""
     if name == "VIEWS":
         return MappingProxyType({view.name: view.columns for view in view_specs().values()})
     raise AttributeError(name)

@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
 ANSWER_SECONDS = 30.0
-"""The time limit of an answer; a broker needs this long if it has just started and all clients connect at once."""
+"""How long to wait for an answer: a broker that has just started needs this long if all clients connect at once."""
 NEW_TOPIC_SECONDS = 3.0
-"""The time for which a new topic may be missing in the broker's answers."""
+"""For this long, a broker may not list a topic that was just created."""
 COORDINATOR_SECONDS = 30.0
-"""The time limit for the first consumer group of a broker, which must create its topic of offsets first."""
+"""How long to wait for the first consumer group of a broker: the broker must first create the offsets topic."""
 POLL_SECONDS = 0.05
 ESSENTIAL = ("message.timestamp.type", "cleanup.policy")
-"""The settings on which a guarantee depends; operators may change other settings, such as retention and compression."""
+"""The topic settings on which a guarantee depends; operators may change others, such as retention and compression."""
 # In the client's error messages, the broker's address precedes the reason, and the connection's state follows it.
 _ADDRESS, _STATE = re.compile(r"^\w+://\S+: "), re.compile(r" \(after \d+ms in state \w+\).*$")
 
 
 class KafkaUnavailableError(RuntimeError):
-    """The process cannot use Kafka as it needs to; the message is one sentence."""
+    """Kafka cannot be used: no answer, no permission, or a missing or unsuitable topic. The message is one sentence."""
 
 
 @dataclass(frozen=True)
 class FoundTopic:
-    """A topic of the broker; ``id`` distinguishes it from a deleted topic of the same name."""
+    """A topic of the broker; its ``id`` differs from that of a deleted topic of the same name."""
 
     name: str
     id: str
@@ -45,7 +45,7 @@ class FoundTopic:
 
 
 def require_access(settings: Settings, role: str) -> Mapping[str, FoundTopic]:
-    """Return the topics of the role by topic name without the prefix.
+    """Check the access of a role, and return its topics by topic name without the prefix.
 
     Raises KafkaUnavailableError in these cases:
     no broker answers, or the broker refuses the login;
@@ -64,7 +64,7 @@ def require_access(settings: Settings, role: str) -> Mapping[str, FoundTopic]:
 
 
 class KafkaAccess:
-    """Asks the broker which topics exist and what the principal of the settings may do."""
+    """Asks the broker which topics exist and what the principal named in the settings may do."""
 
     def __init__(self, settings: Settings) -> None:
         """Connect to the broker.
@@ -176,7 +176,7 @@ class KafkaAccess:
     def _require(self, allowed: Any, wanted: Iterable[str], resource: str) -> None:
         """Raise KafkaUnavailableError if an operation is denied.
 
-        Some brokers do not return the allowed operations; then nothing is checked.
+        Some brokers do not return the allowed operations; in this case nothing is checked.
         """
         names = {operation.name for operation in allowed or ()}
         denied = [operation for operation in wanted if names and operation not in names]
@@ -194,7 +194,7 @@ class KafkaAccess:
         return future.result()
 
     def _unavailable(self, error: KafkaException, what: str) -> KafkaUnavailableError:
-        # The client raises a timeout and reports the cause of the timeout separately, in a TLS error.
+        # If TLS fails, the client raises only a timeout; it reports the cause in a separate TLS error.
         of_tls = [each for each in self._errors if "SSL" in each.str()]
         return KafkaUnavailableError(explain(self._settings, of_tls[-1] if of_tls else error.args[0], what))
 
@@ -225,7 +225,7 @@ def explain(settings: Settings, error: KafkaError, what: str = "use it") -> str:
         return f"Kafka at {bootstrap} refuses the login of {principal(settings)}: {reason}"
     if "SSL" in reason:
         return f"the TLS connection to Kafka at {bootstrap} fails: {reason}"
-    if error.code() < 0:  # errors of the client itself: no broker answered, or not in time
+    if error.code() < 0:  # the client's own errors: no broker answered, or none answered in time
         return (
             f"no Kafka broker answers at {bootstrap}: is SPARKFUSE_KAFKA_BOOTSTRAP right, is it running, and does "
             f"SPARKFUSE_KAFKA_CONFIG have the security that it requires? ({reason})"
@@ -234,7 +234,7 @@ def explain(settings: Settings, error: KafkaError, what: str = "use it") -> str:
 
 
 def principal(settings: Settings) -> str:
-    """Return the principal that the client's settings name; a broker may derive another name from a certificate."""
+    """Return the principal that the settings name; the broker may derive another name from the client's certificate."""
     file = kafka_file_properties(settings.kafka_config_file)
     if "sasl.username" in file:
         return f"User:{file['sasl.username']}"

@@ -20,7 +20,7 @@ CLUSTER = "kafka-cluster"
 
 @dataclass(frozen=True)
 class Role:
-    """One role: its operations by topic (without the prefix), by consumer group and by transactional id."""
+    """One role: its allowed operations by topic (without the prefix), by consumer group and by transactional id."""
 
     name: str
     description: str
@@ -61,7 +61,7 @@ def _role(name: str, entry: Mapping[str, Any]) -> Role:
 def acls(role: Role, prefix: str, *, old_brokers: bool = False) -> list[Acl]:
     """Return the permissions of a role for the topics with this prefix.
 
-    ``old_brokers``: brokers before Kafka 3.0 require IDEMPOTENT_WRITE on the cluster from each writer.
+    Set ``old_brokers`` for brokers before Kafka 3.0, which require IDEMPOTENT_WRITE on the cluster from each writer.
     """
     found = [
         Acl("topic", topic_name(topic, prefix), "literal", operation)

@@ -1,4 +1,4 @@
-"""The configuration of every Kafka client: the file of SPARKFUSE_KAFKA_CONFIG, then the client's own settings."""
+"""The configuration of every Kafka client: the file of SPARKFUSE_KAFKA_CONFIG, and the client's own settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sparkfuse_contracts.settings import Settings, kafka_file_properties
 
 
 def client_configuration(settings: Settings, own: Mapping[str, object]) -> dict[str, object]:
-    """Return the configuration of a client of confluent_kafka: security, addresses and ``own``, which has precedence.
+    """Return the configuration of a confluent_kafka client: security, addresses, and ``own``, which overrides both.
 
     The file is read for each new client, so that a client that starts later uses a renewed password. Raises
     SettingError if the file has become invalid since the settings were read.

@@ -1,7 +1,7 @@
-"""Translates the properties of Kafka clients between the names of Java and those of librdkafka.
+"""Translates the properties of Kafka clients between the names of the Java client and those of librdkafka.
 
-A file may contain names of Java, of librdkafka or of both. If a property has both names, a Java client uses Java's
-name, and a librdkafka client uses librdkafka's name.
+A file may use Java's names, librdkafka's names or both. If a property is given under both names, a Java client uses the
+value under Java's name, and a librdkafka client the value under librdkafka's name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LOGIN_OPTION = re.compile(
 JAVA_PACKAGE = "org.apache.kafka."
 PLAIN_MODULE = f"{JAVA_PACKAGE}common.security.plain.PlainLoginModule"
 SCRAM_MODULE = f"{JAVA_PACKAGE}common.security.scram.ScramLoginModule"
-# Properties with the same name and the same values in Java and librdkafka.
+# Properties that have the same name and the same values in both clients.
 _SHARED = {
     BOOTSTRAP, "client.rack", "client.dns.lookup", "connections.max.idle.ms", "metadata.max.age.ms",
     "reconnect.backoff.ms", "reconnect.backoff.max.ms", "sasl.kerberos.service.name", "security.protocol",
@@ -39,7 +39,7 @@ _NOT_IN_JAVA = {
     "ssl.curves.list", "ssl.sigalgs.list",
 }  # fmt: skip
 _LIBRDKAFKA_FAMILIES = ("sasl.oauthbearer.", "sasl.kerberos.", "socket.")
-# Properties of the Java client that a Python client does not need.
+# Properties that only the Java client needs.
 _JAVA_ONLY = {
     "ssl.enabled.protocols", "ssl.keymanager.algorithm", "ssl.protocol", "ssl.secure.random.implementation",
     "ssl.trustmanager.algorithm", "ssl.truststore.password",
@@ -48,11 +48,14 @@ _FILES = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ss
 
 
 class KafkaPropertyError(ValueError):
-    """A property cannot be used; the message names the property and a valid form, but not the value."""
+    """A property cannot be used; the message names the property and a valid form, but never contains the value."""
 
 
 def librdkafka_properties(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties with librdkafka's names. Raises KafkaPropertyError for a property without such a name."""
+    """Return the properties with librdkafka's names.
+
+    Raises KafkaPropertyError for a property that librdkafka does not have.
+    """
     made: dict[str, str] = {}
     for name, value in given.items():
         if name in _SHARED or name in _LIBRDKAFKA or name.startswith(_LIBRDKAFKA_FAMILIES):
@@ -104,7 +107,7 @@ def _java_truststore(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _java_keystore(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties of Java's keystore: Java reads key and certificates from one file, or from texts."""
+    """Return the properties of Java's keystore: Java reads key and certificates from one file, or from properties."""
     if {"ssl.keystore.location", "ssl.keystore.certificate.chain"} & given.keys():
         return {}
     chain, key = given.get("ssl.certificate.pem"), given.get("ssl.key.pem")

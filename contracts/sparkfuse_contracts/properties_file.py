@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 _BLANK = " \t\f"
-# A backslash and the next character are one unit, so an escaped separator is part of the key.
+# A backslash and the character after it are matched together, so an escaped separator is part of the key.
 _ENTRY = re.compile(r"(?P<key>(?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(?P<value>.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9a-fA-F]{4})|(?P<character>.))", re.DOTALL)
 _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class PropertiesFileError(ValueError):
-    """The file cannot be read as properties; the message is one clause that contains the line."""
+    """The file cannot be read as properties; the message is one clause, with the line number if a line is invalid."""
 
 
 def read_properties(path: Path) -> Mapping[str, str]:

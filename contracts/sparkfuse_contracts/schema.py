@@ -19,8 +19,8 @@ _SCALARS = {
     FieldDescriptorProto.TYPE_DOUBLE: "double",
     FieldDescriptorProto.TYPE_BOOL: "bool",
 }
-# The types of maps by the type of their values. Messages contain only maps of text to text, because the store supports
-# no others.
+# The types of maps by the type of their values. Messages contain only maps from string to string, because the store
+# supports no others.
 _MAPS = {
     FieldDescriptorProto.TYPE_STRING: "map",
     FieldDescriptorProto.TYPE_INT64: "map of counts",
@@ -39,14 +39,14 @@ class SchemaError(ValueError):
 class Field:
     """One field of a message; ``type`` is a Protobuf scalar, the name of a message, or a map.
 
-    The type ``map`` is text to text. Only documents have a ``map of counts`` (text to int64) or a ``map of values``
-    (text to number, text or flag). ``nullable`` is true for an optional message in a document.
+    The type ``map`` is a map from string to string. Only documents have a ``map of counts`` (string to int64) or a
+    ``map of values`` (string to number, string or flag). ``nullable`` is true for an optional message in a document.
     """
 
     name: str
     type: str
     repeated: bool
-    kind_of: str | None  # the oneof that contains the field
+    kind_of: str | None  # the name of the oneof that contains the field
     description: str
     unit: str
     tags: tuple[str, ...]
@@ -80,9 +80,9 @@ Schema = Mapping[str, Message]
 def read_schema(descriptors: FileDescriptorSet, documents: bool = False) -> Schema:
     """Return the messages by name; ``descriptors`` must contain source information.
 
-    If ``documents`` is true, the messages are written to files and never sent, so they may contain maps of counts and
-    values. Raises SchemaError for a message without description, or a field without description or known unit. Raises
-    SchemaError also for a scalar without presence, or a type that the contract does not use.
+    If ``documents`` is true, the messages are documents, which are never sent, so they may contain maps of counts and
+    values. Raises SchemaError for a message without description, a field without description or known unit, a scalar
+    without presence, or a type that the contract does not use.
     """
     messages = [message for file in descriptors.file for message in _read_file(file, documents)]
     return {message.name: message for message in messages}

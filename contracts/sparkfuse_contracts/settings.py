@@ -1,4 +1,4 @@
-"""The settings that all processes share; they are read from the environment and checked before the first record."""
+"""The settings that all processes share; a process reads them from the environment and checks them at its start."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Settings:
 def kafka_file_properties(
     path: Path | None, names: Callable[[Mapping[str, str]], Mapping[str, str]] = librdkafka_properties
 ) -> Mapping[str, str]:
-    """Return the properties in the file of SPARKFUSE_KAFKA_CONFIG, translated by ``names``; empty without a file.
+    """Return the properties in the file of SPARKFUSE_KAFKA_CONFIG, translated by ``names``; empty if there is no file.
 
     Raises SettingError if the file cannot be used.
     """

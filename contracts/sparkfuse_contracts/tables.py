@@ -27,7 +27,7 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class Table:
-    """One table of the store, which stores one message; a record replaces earlier records with the same ``key``."""
+    """One table of the store, for one message; a record replaces earlier records with the same ``key``."""
 
     name: str
     message: str

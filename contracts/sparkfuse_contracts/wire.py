@@ -1,4 +1,4 @@
-"""The JSON of the JSON topics: Protobuf's mapping, but with original field names, and 64-bit integers as numbers."""
+"""JSON for the JSON topics: Protobuf's JSON mapping, but with original field names, and 64-bit integers as numbers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class RecordError(ValueError):
 
 
 def to_json(message: Message) -> bytes:
-    """Return the message as one line of UTF-8 JSON: without absent fields, int64 as numbers, bytes as base64.
+    """Return the message as one line of UTF-8 JSON: absent fields are left out, int64 are numbers, bytes are base64.
 
-    Protobuf's own conversion writes int64 as text. To convert these texts to numbers afterwards takes four times as
-    long as this function.
+    Protobuf's own conversion writes int64 values as strings. Converting these strings to numbers afterwards takes four
+    times as long as this function.
     """
     return json.dumps(_as_object(message), ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -53,7 +53,7 @@ def _object(content: bytes) -> dict[str, Any]:
 def record_key(topic: str, message: Message) -> bytes | None:
     """Return the Kafka key of a message in ``topic``: the value of its key field, or compact JSON of several fields.
 
-    The key of a signed signal is inside its payload, so pass the Signal instead.
+    The key of a signal is inside its signed payload, so pass the Signal, not the SignedMessage.
     """
     names = topics()[topic].key
     values = {name: getattr(message, name) for name in names if message.HasField(name)}
@@ -75,7 +75,7 @@ def _as_object(message: Message) -> dict[str, Any]:
 
 @cache
 def _plan(field: FieldDescriptor) -> tuple[str, Callable[[Any], Any]]:
-    """Return the name of a field, and the function that converts its values.
+    """Return the JSON name of a field, and the function that converts its values.
 
     The result is cached, because access to descriptors is slow. Raises TypeError for field types that the contract does
     not use.
@@ -100,7 +100,7 @@ def _base64(content: bytes) -> str:
 
 
 def _number(value: float) -> float | str:
-    """Return the value; NaN and infinities become the texts that Protobuf's JSON mapping uses."""
+    """Return the value; NaN and infinities become the strings that Protobuf's JSON mapping uses."""
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -1,6 +1,7 @@
 """``python -m sparkfuse_contracts.generate``: generates files from the messages, or compares them with ``--check``.
 
-Files that people or Python read are checked in. Java sources are build products in ``build/contracts``.
+Files that people or Python read are checked in. Java sources are not checked in; they are written to
+``build/contracts``.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from sparkfuse_contracts.schema import Schema, SchemaError, read_schema
 from sparkfuse_contracts.topics import topics
 
 ROOT = Path(__file__).parents[3]
-# The folder of each part of the output. A file in such a folder that is no longer generated is removed.
+# The folder of each part of the output. Files in these folders that are no longer generated are removed.
 CHECKED_IN: Mapping[str, str] = {
     "python": "contracts/sparkfuse_contracts/generated",
     "generated": "contracts/generated",
@@ -107,7 +108,7 @@ def _json(content: object) -> str:
 
 
 def differences(output: Path, root: Path = ROOT) -> list[str]:
-    """Return the checked-in files below ``root`` that are missing, superfluous or differ from ``output``."""
+    """Return the checked-in files below ``root`` that are missing, superfluous or not as in ``output``."""
     found = []
     for part, folder in CHECKED_IN.items():
         new, old = _files(output / part), _files(root / folder)
@@ -126,7 +127,7 @@ def _install(output: Path, folders: Mapping[str, str]) -> None:
         for name in old.keys() - new.keys():
             (ROOT / folder / name).unlink()
         for name, content in new.items():
-            if old.get(name) != content:  # an unchanged file keeps its time, so that builds do not repeat
+            if old.get(name) != content:  # an unchanged file keeps its time, so that nothing is rebuilt
                 target = ROOT / folder / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)

@@ -1,4 +1,4 @@
-"""The tables of the store, as data and as ClickHouse DDL: one table with many columns for each topic."""
+"""The tables of the store, as data and as ClickHouse DDL: one wide table for each topic."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ KAFKA_COLUMNS = ("kafka_partition", "kafka_offset")
 class Shape:
     """How the store keeps a message: ``key`` is the sorting key, ``days`` the time to live.
 
-    A new row replaces the row with the same key. If there is a ``version``, the row with the larger version remains.
-    ``more`` lists further expressions of the sorting key, for fields that are absent in some kinds of records.
+    A new row replaces the row with the same key. If the table has a ``version`` column, the row with the larger version
+    wins. ``more`` lists further expressions of the sorting key: those for fields that are absent in some kinds of
+    records.
     """
 
     message: str
@@ -38,7 +39,7 @@ class Shape:
         return (*self.key, self.version) if self.version else self.key
 
 
-# The key identifies a record, so that two rows of the same record are merged into one.
+# The key identifies a record, so ClickHouse merges two rows of the same record into one.
 SHAPES: Mapping[str, Shape] = {
     "facts": Shape("Fact", ("app_id", "app_start_ms", "event_id"), None, 30),
     "live": Shape("LiveRow", ("app_id", "app_start_ms", "app_attempt", "row_seq"), None, 90),
@@ -65,7 +66,7 @@ SHAPES: Mapping[str, Shape] = {
         ("job_key", "stage_fingerprint"),
         "updated_ms",
         None,
-        # If cluster or tenant is absent, its value is default, as in the detect job.
+        # If cluster or tenant is absent, the value 'default' is used, as in the detect job.
         ("ifNull(cluster, 'default')", "ifNull(tenant, 'default')"),
     ),
     "audit": Shape("AuditRecord", ("sequence", "epoch"), None, 400),
@@ -89,7 +90,7 @@ class TableColumn:
 
 
 def columns(table: str, schema: Schema) -> tuple[TableColumn, ...]:
-    """Return the columns of a table: the envelope, the fields of a oneof as ``<kind>_<field>``, the Kafka offset."""
+    """Return the columns of a table: the envelope, the fields of a oneof as ``<kind>_<field>``, and Kafka's offset."""
     shape = SHAPES[table]
     return (*_message_columns(shape, schema), *_own_columns(shape, schema))
 
@@ -103,7 +104,7 @@ def _message_columns(shape: Shape, schema: Schema) -> Iterator[TableColumn]:
                     name, _nullable(inner, schema), (field.name, inner.name), inner.description, inner.unit
                 )
             continue
-        # A dead letter has two offsets: its own, and that of its origin. The prefix keeps their columns apart.
+        # A dead letter has two offsets: its own, and that of its origin. The prefix distinguishes their columns.
         name = f"origin_{field.name}" if field.name in KAFKA_COLUMNS else field.name
         column_type = _plain(field, schema) if name in shape.certain else _nullable(field, schema)
         yield TableColumn(name, column_type, (field.name,), field.description, field.unit)

@@ -8,7 +8,7 @@ from sparkfuse_contracts.schema import Field, Message, Schema
 from sparkfuse_contracts.topics import Topic
 
 JAVA_PACKAGE = "io.sparkfuse.contracts"
-IDLE_TIMEOUT = "2 s"  # without it an idle partition stops all windows
+IDLE_TIMEOUT = "2 s"  # without a timeout, an idle partition stops all windows
 _SCALARS = {
     "string": "STRING",
     "bytes": "BYTES",

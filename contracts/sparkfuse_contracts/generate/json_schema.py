@@ -18,7 +18,7 @@ _MAPS: Mapping[str, Any] = {
 
 
 def schemas(schema: Schema) -> Mapping[str, Mapping[str, Any]]:
-    """Return the JSON Schema of each document, by the name of the document in snake case."""
+    """Return the JSON Schema of each document; the keys are the names of the documents in snake case."""
     return {snake_case(name): _document(schema[name], schema) for name in DOCUMENTS}
 
 
@@ -34,7 +34,7 @@ def _document(message: Message, schema: Schema) -> Mapping[str, Any]:
 
 
 def _used(message: Message, schema: Schema) -> list[str]:
-    """Return the messages that the document contains, in the order of the schema."""
+    """Return the names of the messages that the document contains, in the order of the schema."""
     found: set[str] = set()
     waiting = [message.name]
     while waiting:
@@ -45,7 +45,7 @@ def _used(message: Message, schema: Schema) -> list[str]:
 
 
 def _object(message: Message, schema: Schema) -> Mapping[str, Any]:
-    """Return the schema of a message; all keys are required, and keys of newer writers are allowed."""
+    """Return the schema of a message: all keys are required, and unknown keys of newer writers are allowed."""
     return {
         "type": "object",
         "description": message.description,

@@ -1,4 +1,4 @@
-"""Composes the regular expressions of contracts/shared from named parts; Java and Python interpret them alike."""
+"""Composes the regular expressions of contracts/shared from named parts; Java and Python must interpret them alike."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sparkfuse_contracts.schema import SchemaError
 
 PARTS = "parts"
 PATTERN = "pattern"
-# A part begins with a letter, so a quantifier such as {0,40} is not a part.
+# The name of a part begins with a letter, so a quantifier such as {0,40} is not taken for a part.
 _PART = re.compile(r"\{([a-z_]+)\}")
 _CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
 # The syntax that Java and Python interpret differently: anchors, and word boundaries beside letters with accents.

@@ -1,4 +1,4 @@
-"""Runs the Protobuf compilers: a version that PyFlink supports for Python, and the version inside Flink for Java."""
+"""Runs the Protobuf compilers: for Python, a version that PyFlink supports; for Java, the version that is in Flink."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-JAVA_PROTOC_VERSION = "4.32.1"  # the version inside flink-sql-protobuf 2.3
+JAVA_PROTOC_VERSION = "4.32.1"  # the version that flink-sql-protobuf 2.3 bundles
 COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 _IMPORT = re.compile(r"^import (\w+_pb2) as", re.MULTILINE)
 _NUMBERS = re.compile(r"^(\s*repeated (?:int32|int64|double|bool) \w+ = \d+);", re.MULTILINE)
 
 
 class CompilerMissingError(RuntimeError):
-    """A compiler is missing or failed; the message contains the correction."""
+    """A compiler is missing or failed; the message says how to correct it."""
 
 
 def fetch_java_protoc(folder: Path) -> Path:
@@ -36,7 +36,7 @@ def fetch_java_protoc(folder: Path) -> Path:
 
 
 def describe(protoc: Path, messages: Path, output: Path) -> FileDescriptorSet:
-    """Write the descriptors without comments to ``output`` and return them with comments."""
+    """Write the descriptors without comments to ``output``, and return descriptors with comments."""
     commented = output.with_suffix(".commented")
     files = _files(messages)
     _run([str(protoc), f"-I{messages}", "--include_source_info", f"--descriptor_set_out={commented}", *files])
@@ -47,9 +47,9 @@ def describe(protoc: Path, messages: Path, output: Path) -> FileDescriptorSet:
 
 
 def describe_documents(python: Path, documents: Path, output: Path) -> FileDescriptorSet:
-    """Return the descriptors of the documents with comments; ``output`` is a temporary file.
+    """Return the descriptors of the documents, with comments; ``output`` is a temporary file.
 
-    Python's compiler is used because it contains the descriptors of Protobuf's own types.
+    The compiler for Python is used, because it contains the descriptors of Protobuf's own types.
     """
     _run([*_python_protoc(python), f"-I{documents}", "--include_source_info", f"--descriptor_set_out={output}",
           *_files(documents)])  # fmt: skip
@@ -59,7 +59,7 @@ def describe_documents(python: Path, documents: Path, output: Path) -> FileDescr
 
 
 def write_python(python: Path, folders: Sequence[Path], output: Path) -> None:
-    """Write the Python types and their stubs; the generated modules import each other from the package."""
+    """Write the Python types and their stubs, and make the generated modules import each other through the package."""
     output.mkdir(parents=True, exist_ok=True)
     for folder in folders:
         _run([*_python_protoc(python), f"-I{folder}", f"--python_out={output}", f"--pyi_out={output}",

@@ -1,8 +1,8 @@
-"""Writes the files of contracts/shared as constants of Python, Java and Rust, and their cases as JSON.
+"""Writes the files of contracts/shared as Python, Java and Rust constants, and their test cases as JSON.
 
 Each file is a map. The key ``cases`` contains the cases that the tests of every language run. Every other key is a
-constant: a whole number, a text, a list of texts, or a list of records. A record is a map of texts; all records of a
-list have the same keys.
+constant: a whole number, a string, a list of strings, or a list of records. A record is a map from string to string;
+all records of a list have the same keys.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from sparkfuse_contracts.generate.patterns import composed
 from sparkfuse_contracts.schema import SchemaError
 
 CASES = "cases"
-# The kernel does not need these: it calls the Python scrubber, does not sum the time between jobs, and has no hook.
+# Files that the kernel does not need: it calls the Python scrubber, does not sum the time between jobs, and has no
+# hook.
 NOT_IN_RUST = frozenset({"between_jobs", "hook_counters", "scrubbing"})
 Shared = Mapping[str, Mapping[str, Any]]
 
@@ -28,7 +29,7 @@ Shared = Mapping[str, Mapping[str, Any]]
 def read_shared() -> Shared:
     """Return the content of all files of contracts/shared by file name without ``.yaml``.
 
-    Raises SchemaError for a value of another type, and for an invalid pattern.
+    Raises SchemaError for a value of a type that is not allowed, and for an invalid pattern.
     """
     return {path.stem: _read(path) for path in sorted(asset("sparkfuse_contracts", "shared").glob("*.yaml"))}
 
@@ -43,7 +44,7 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 
 def _are_records(value: Any) -> bool:
-    """Return whether a value is a list of maps of texts with the same keys."""
+    """Return whether a value is a list of maps from string to string that all have the same keys."""
     if not isinstance(value, list) or not value or not all(isinstance(each, dict) for each in value):
         return False
     texts = all(isinstance(text, str) for each in value for text in each.values())
@@ -135,7 +136,7 @@ def _java_records(key: str, records: Sequence[Mapping[str, str]]) -> Iterator[st
 def rust_module(shared: Shared) -> str:
     """Return one Rust module with an inner module for each file that the kernel needs.
 
-    The cases are compiled only for tests.
+    The test cases are compiled only into test builds.
     """
     lines = ["//! Generated from contracts/shared/*.yaml; do not edit.", "#![allow(dead_code)]", ""]
     for name, content in shared.items():
@@ -191,7 +192,7 @@ def _rust_value(value: Any, kind: str) -> str:
 
 
 def json_files(shared: Shared) -> Mapping[str, str]:
-    """Return the content of each shared file that has test cases as JSON, which the Java tests read."""
+    """Return the content of each shared file that has test cases, as JSON; the Java tests read it."""
     with_cases = {name: content for name, content in shared.items() if CASES in content}
     return {f"{name}.json": json.dumps(content, indent=1) + "\n" for name, content in with_cases.items()}
 
