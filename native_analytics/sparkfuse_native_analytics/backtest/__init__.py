@@ -1,4 +1,4 @@
-"""Evaluates rules on the store's history: which pages and which stops of jobs the rules would have caused."""
+"""Evaluates rules on the store's history: how often they would have paged, and which jobs they would have stopped."""
 
 from sparkfuse_native_analytics.backtest.ended_runs import StoreOlderError
 from sparkfuse_native_analytics.backtest.replay import Backtest, JobResult, RuleResult, backtest

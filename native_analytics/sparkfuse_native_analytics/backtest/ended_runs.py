@@ -16,7 +16,7 @@ from sparkfuse_native_analytics.store.columns import ENDED_STAGES, LOGGED_STAGES
 from sparkfuse_rules.knowledge.training_samples import ended_well
 
 Place = tuple[str, int, int]
-# Runs per statement: ClickHouse limits the text of a statement to 256 KiB.
+# Maximum number of runs per SQL statement, because ClickHouse limits the text of a statement to 256 KiB.
 RUNS_AT_ONCE = 200
 _MOST_RUNS = 1_000_000
 _UNKNOWN_COLUMN = "code: 47"
@@ -36,7 +36,9 @@ class StoreOlderError(RuntimeError):
 
 @dataclass(frozen=True)
 class Run:
-    """One ended application attempt. ``row`` has columns of app_live; ``logged`` is true if its event log was read.
+    """One ended application attempt.
+
+    ``row`` contains columns of app_live; ``logged`` is true if the event log was read.
 
     The stages of a run without a log have no fingerprint, so they have no expected duration.
     """
@@ -64,9 +66,10 @@ def ended_runs(client: Client, job_key: str | None = None) -> list[Run]:
 
 
 def stages_of(client: Client, runs: Sequence[Run]) -> dict[Place, list[dict[str, Any]]]:
-    """Return the ended stage attempts of each run, as the columns of stage_live that baselines use.
+    """Return the ended stage attempts of each run.
 
-    Each stage attempt also has its ``completeness``. Raises StoreEmptyError, StoreOlderError.
+    A stage attempt contains the columns of stage_live that baselines use, and its ``completeness``. Raises
+    StoreEmptyError, StoreOlderError.
     """
     found: dict[Place, list[dict[str, Any]]] = {run.place: [] for run in runs}
     for logged, some in chunks(runs):
@@ -86,7 +89,7 @@ def stage_table(logged: bool) -> str:
 
 
 def chunks(runs: Iterable[Run], most: int = RUNS_AT_ONCE) -> Iterator[tuple[bool, Sequence[Run]]]:
-    """Yield chunks of runs, each with whether the logs of its runs were read; chunks never mix both kinds."""
+    """Yield chunks of runs that have a log or of runs that have none, with a flag that is true if they have a log."""
     for logged in (True, False):
         of_origin = [run for run in runs if run.logged is logged]
         for start in range(0, len(of_origin), most):
@@ -94,13 +97,13 @@ def chunks(runs: Iterable[Run], most: int = RUNS_AT_ONCE) -> Iterator[tuple[bool
 
 
 def within(places: Iterable[Place]) -> str:
-    """Return the SQL condition that a row belongs to one of these runs."""
+    """Return the SQL condition for a row that belongs to one of these runs."""
     listed = ", ".join(f"({literal(app_id)}, {start}, {attempt})" for (app_id, start, attempt) in places)
     return f"(app_id, app_start_ms, app_attempt) IN ({listed})"
 
 
 def literal(text: str) -> str:
-    """Return the text as a quoted ClickHouse literal; ids come from logs, which anybody may have written."""
+    """Return the text as a quoted ClickHouse literal, because ids come from logs, which anybody may have written."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
@@ -140,7 +143,7 @@ def _logged_runs(client: Client, job_key: str | None) -> Iterator[Run]:
 
 
 def _live_runs(client: Client, job_key: str | None) -> Iterator[Run]:
-    """Yield runs from live rows: the job key comes from the run's properties, the results from its last row."""
+    """Yield runs from live rows: the job key comes from the run's properties, the result from its last row."""
     columns = ", ".join(f"application_{name} AS {name}" for name in _APPLICATION)
     last = f"""
         SELECT app_id, app_start_ms, app_attempt, {columns}

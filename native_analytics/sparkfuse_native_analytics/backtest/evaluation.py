@@ -16,9 +16,9 @@ from sparkfuse_rules.rule import Rule
 
 STAGES, APPLICATIONS = "stage_live", "app_live"
 VIEWS_IN_HISTORY = (STAGES, APPLICATIONS)
-# Rows of expected values per statement: ClickHouse limits the text of a statement to 256 KiB.
+# Maximum number of rows with expected values per statement, because ClickHouse limits its text to 256 KiB.
 ROWS_AT_ONCE = 500
-# Rules per statement: in a UInt64, one bit per rule shows whether the row has the columns of that rule.
+# Maximum number of rules per statement: a UInt64 has one bit per rule, set if the row has the rule's columns.
 MOST_RULES = 60
 _PLACE = "app_id, app_start_ms, app_attempt"
 _TYPES = {"string": "String", "bool": "Bool", "int32": "Int64", "int64": "Int64", "double": "Float64"}
@@ -27,10 +27,10 @@ _Row = tuple[Place, tuple[int, int] | None, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The result of one rule on one row that has all its columns.
+    """The result of one rule for one row that has all columns of the rule.
 
-    ``severity`` is None if the rule does not match; ``stops`` is true if the ``needs`` of its fuse match. ``stage`` is
-    id and attempt, None for the row of the application.
+    ``severity`` is None if the rule does not match; ``stops`` is true if the conditions ``needs`` of its fuse match.
+    ``stage`` is the stage's id and attempt, or None for the row of the application.
     """
 
     rule: str
@@ -42,7 +42,7 @@ class Evaluation:
 
 
 def evaluate_rules(client: Client, rules: Sequence[Rule], runs: Sequence[ExpectedRun]) -> Iterator[Evaluation]:
-    """Yield the results of the rules on all rows of the runs. Raises StoreEmptyError, StoreOlderError."""
+    """Yield the results of the rules for all rows of the runs. Raises StoreEmptyError, StoreOlderError."""
     for view in VIEWS_IN_HISTORY:
         of_view = [rule for rule in rules if rule.view == view]
         for start in range(0, len(of_view), MOST_RULES):
@@ -90,7 +90,7 @@ def _evident(rule: Rule) -> str:
 
 
 def _stops(rule: Rule) -> str:
-    """Return a SQL condition that is true if the ``needs`` of the rule's fuse match."""
+    """Return a SQL condition that is true if the conditions ``needs`` of the rule's fuse match."""
     return f"ifNull({needs_sql(rule, 'clickhouse')}, 0)" if rule.fuse else "1"
 
 
@@ -102,7 +102,7 @@ def _joined(view: str, rules: Sequence[Rule], logged: bool, rows: Sequence[_Row]
     given = [name for name in VIEWS[view] if name in filled and name != "judged_ms"]
     stored = ", ".join(f"s.`{name}` AS `{name}`" for name in own if name not in keys.split(", "))
     filled_sql = ", ".join(f"e.`{name}` AS `{name}`" for name in given)
-    # History does not contain the progress of running tasks, so the elapsed time is compared instead of a projection.
+    # History does not contain the progress of running tasks, so the elapsed time is used instead of a projection.
     judged = ["if(e.expected_ms IS NULL, NULL, s.elapsed_ms) AS judged_ms"] if "judged_ms" in filled else []
     chosen = ", ".join([each for each in (stored, filled_sql) if each] + judged)
     places = ", ".join(f"s.{name} AS {name}" for name in keys.split(", "))

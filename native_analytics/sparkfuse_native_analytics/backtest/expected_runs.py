@@ -1,4 +1,4 @@
-"""Computes the expected values of each run from the runs that ended before it started, as the detect job does."""
+"""Computes the expected values of each run as the detect job does: from the runs that ended before it started."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def expected_runs(
 ) -> Iterator[ExpectedRun]:
     """Yield the runs of one job that started at ``since_ms`` or later, with their expected values.
 
-    Runs before ``since_ms`` only add samples. The results equal those of EarlierRuns.baseline_before.
+    Runs that started before ``since_ms`` are not yielded, but their samples are used. The results are equal to those of
+    EarlierRuns.baseline_before.
     """
     baselines = _Baselines(sample for run in runs for sample in _samples(run, stages[run.place]))
     for run in sorted(runs, key=lambda run: (run.started_ms, run.run_key)):
@@ -56,7 +57,7 @@ def _samples(run: Run, stages: Sequence[Columns]) -> list[TrainingSample]:
 
 
 class _Baselines:
-    """The baselines of one job at a moving point in time."""
+    """The baselines of one job at a point in time, which only moves forward."""
 
     def __init__(self, samples: Iterable[TrainingSample]) -> None:
         order = sorted(samples, key=lambda sample: (sample.sample.learned_ms, sample.sample.run_key))
@@ -72,7 +73,7 @@ class _Baselines:
             self._next = next(self._coming, None)
 
     def at(self, fingerprint: str, moment_ms: int) -> Fit | None:
-        """Return the fit of a stage or of the application, from the samples added so far."""
+        """Return the fitted baseline of a stage or of the application, from the samples added so far."""
         return fit(self._samples.get(fingerprint, ()), moment_ms)
 
 

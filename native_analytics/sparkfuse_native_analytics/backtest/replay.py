@@ -1,4 +1,4 @@
-"""Evaluates rules on the store's history, job by job: the pages and stops of each rule, and what is unknown."""
+"""Evaluates rules on the store's history, job by job: which runs each rule matches, which it would have stopped."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from sparkfuse_rules.compiler import needed_columns, undecidable_columns
 from sparkfuse_rules.knowledge.training_samples import COMPLETE, capped_severity
 from sparkfuse_rules.rule import Rule
 
-# Runs whose rows are evaluated in one batch.
+# Number of runs whose rows are evaluated in one batch.
 RUNS_AT_ONCE = 200
 
 
 @dataclass
 class JobResult:
-    """The result of a rule for one job. All counts are runs, except ``stages``: stage attempts that match.
+    """The result of a rule for one job.
 
-    ``judged`` is the number of runs that have a row with all columns of the rule. ``critical``, ``warning`` and
-    ``info`` are the runs by the worst severity that would have fired; in ``silenced`` runs the rule matched only as a
-    symptom. ``stopped`` are the runs on which the fuse controller would have acted; None for a rule without a fuse.
+    All counts are numbers of runs, except ``stages``, the number of stage attempts that match. ``judged`` counts the
+    runs that have a row with all columns of the rule. ``critical``, ``warning`` and ``info`` count the runs by the
+    worst severity that would have fired; ``silenced`` counts the runs in which the rule matched only as a symptom.
+    ``stopped`` counts the runs on which the fuse controller would have acted; None for a rule without a fuse.
     """
 
     job_key: str
@@ -43,18 +44,18 @@ class JobResult:
 
     @property
     def matched(self) -> int:
-        """Runs in which the rule would have fired."""
+        """The number of runs in which the rule would have fired."""
         return self.critical + self.warning + self.info
 
     @property
     def per_100_runs(self) -> float | None:
-        """Runs in which the rule would have fired, per 100 evaluated runs; None without an evaluated run."""
+        """The number of runs in which the rule would have fired, per 100 evaluated runs; None if there are none."""
         return round(100 * self.matched / self.judged, 2) if self.judged else None
 
 
 @dataclass
 class RuleResult:
-    """The result of a rule for all jobs. ``not_decidable`` is the reason why it was not evaluated, or None."""
+    """The result of a rule for all jobs. ``not_decidable`` is the reason why the rule was not evaluated, or None."""
 
     rule: str
     view: str
@@ -74,7 +75,7 @@ class RuleResult:
 
 @dataclass
 class Backtest:
-    """The results of all rules, with the number of runs that started in the period (ms since the epoch) and of jobs."""
+    """The results of the rules, and the number of runs and of jobs in the period (``since_ms`` to ``until_ms``)."""
 
     since_ms: int
     until_ms: int
@@ -95,8 +96,8 @@ def backtest(
     """Evaluate the rules on all ended runs that started between ``since_ms`` and ``until_ms``.
 
     Each run is compared with the runs that ended before it started, including those before ``since_ms``. All rules are
-    evaluated, because one can inhibit another; ``only`` selects the rules to return.
-    Raises StoreEmptyError, StoreOlderError.
+    evaluated, because one rule can inhibit another; ``only`` selects the rules whose results are returned. Raises
+    StoreEmptyError, StoreOlderError.
     """
     known = list(rules)
     wanted = [rule for rule in known if not only or rule.id in only]
@@ -130,7 +131,7 @@ def _undecidable_reason(rule: Rule) -> str | None:
 
 
 def _without_evidence(result: RuleResult, rule: Rule) -> RuleResult:
-    """Return the result, marked as undecidable if no run has the columns of the rule."""
+    """Return the result; if no run has all columns of the rule, the result is marked as not decidable."""
     if result.not_decidable is None and result.jobs and not any(job.judged for job in result.jobs):
         result.not_decidable = f"no run has all of its columns: {', '.join(needed_columns(rule))}"
     return result
@@ -198,7 +199,7 @@ def _finding(rule: Rule, evaluation: Evaluation) -> Finding:
 
 
 def _acts(rule: Rule, evaluation: Evaluation, run: ExpectedRun) -> bool:
-    """Whether the fuse controller would have acted: the policy matches, and the evidence is complete."""
+    """Whether the fuse controller would have acted: the policy matches, and the row's evidence is complete."""
     if rule.fuse is None or not evaluation.stops or evaluation.completeness < COMPLETE:
         return False
     if SEVERITIES.index(evaluation.severity or "info") > SEVERITIES.index(rule.fuse.severity):

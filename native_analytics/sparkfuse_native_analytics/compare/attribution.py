@@ -1,4 +1,4 @@
-"""Splits the difference of a stage's duration into parts in whole ms that add up exactly."""
+"""Splits the difference of a stage's duration between two runs into parts in whole ms that add up exactly."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PARTS: Mapping[str, str] = {
     "removed": "a stage that only the first run has",
     UNEXPLAINED: "the rest, which no other part explains",
 }
-"""The parts of a stage's difference, with their meaning."""
+"""The parts of the difference of a stage's duration, with their meaning."""
 
 _FROM_FACTORS = {
     "volume": "volume",
@@ -41,12 +41,12 @@ _FROM_TAILS = {"skew": "skew", "failures": "failed_tasks", "stragglers": "stragg
 
 
 def stage_parts(before: tuple[Run, Stage, int], after: tuple[Run, Stage, int]) -> dict[str, int]:
-    """Return the parts of the difference in the time that a stage adds to its run; absent parts are zero.
+    """Return the parts of the difference in the time that a stage adds to its run; parts that are left out are zero.
 
-    Each side is a run, its stage, and the stage's share of the critical path in ms. The duration of the main attempt
-    consists of waiting for the first task, the active time (`stage_time_model`), and the time after the last task.
-    `shapley` splits the difference of the active times. Parts are rounded to whole ms, and ``unexplained`` contains
-    the rounding error, so that they add up exactly.
+    ``before`` and ``after`` are a run, its stage, and the stage's share of the critical path in ms. The duration of the
+    main attempt consists of waiting for the first task, the active time (`stage_time_model`), and the time after the
+    last task. `shapley` splits the difference of the active times. Parts are rounded to whole ms, and ``unexplained``
+    contains the rounding error, so that the parts add up exactly.
     """
     exact = dict.fromkeys(PARTS, 0.0)
     one, other = before[1].main, after[1].main
@@ -70,7 +70,8 @@ def _active(run: Run, one: Attempt, other_run: Run, other: Attempt) -> dict[str,
     after = factors(other, other_run.slots(other.launched_ms, other.finished_ms), measure)
     if before is None or after is None:
         return {}
-    # Floating-point results depend on the order in the last digit; a fixed order makes a swap negate them exactly.
+    # The last digit of floating-point results depends on the order of the operands. With a fixed order, swapping the
+    # two runs negates the results exactly.
     if _order(after) < _order(before):
         return {name: -value for name, value in _split_active(after, before).items()}
     return _split_active(before, after)
@@ -81,9 +82,9 @@ def _order(of: Factors) -> tuple[float, ...]:
 
 
 def _split_active(before: Factors, after: Factors) -> dict[str, float]:
-    """Return the contributions by part; those of cost and tail are split over their constituents.
+    """Return the contributions by part; the contributions of cost and tail are split among their constituents.
 
-    The active time is linear in both, so the share of a constituent is its change times the same multiplier.
+    The active time is linear in cost and in tail, so each constituent gets its own change times one common multiplier.
     """
     found = contributions(active_ms, before.values(), after.values())
     parts = {part: found[factor] for factor, part in _FROM_FACTORS.items()}

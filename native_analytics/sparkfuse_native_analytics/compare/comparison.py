@@ -1,4 +1,4 @@
-"""Compares two runs of a job."""
+"""Compares two runs of a job: matches their stages and queries, and collects the parts and causes of the difference."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sparkfuse_native_analytics.compare.stage_time_model import measure_of
 
 _QUERY_NUMBER = re.compile(r"q\d+: ")
 SAME_VOLUME = 1.05
-"""The ratio of bytes up to which two volumes count as equal: order and compression change the bytes of equal rows."""
+"""Two volumes count as equal up to this ratio, because order and compression change the bytes of equal rows."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a difference in ms, and its cause."""
+    """One part of the difference between two runs, in ms, and its cause."""
 
     part: str
     cause: str
@@ -30,7 +30,7 @@ class Part:
 
 @dataclass(frozen=True)
 class StagePair:
-    """A stage of both runs or of one; ``before_ms`` and ``after_ms`` are its shares of the critical path in ms."""
+    """A stage of both runs or of one run; ``before_ms`` and ``after_ms`` are its shares of the critical paths in ms."""
 
     before: Stage | None
     after: Stage | None
@@ -40,12 +40,12 @@ class StagePair:
 
     @property
     def difference_ms(self) -> int:
-        """How much the stage adds to the difference of the runs: the sum of its parts."""
+        """How much the stage adds to the difference between the runs: the sum of the stage's parts."""
         return self.after_ms - self.before_ms
 
     @property
     def stage(self) -> Stage:
-        """The stage of the second run; the stage of the first run if the second does not have it."""
+        """The stage of the second run, or that of the first run if the second run does not have the stage."""
         stage = self.after or self.before
         assert stage is not None
         return stage
@@ -53,7 +53,7 @@ class StagePair:
 
 @dataclass(frozen=True)
 class QueryPair:
-    """A query of both runs or of one; times are its stages' shares of the critical path in ms."""
+    """A query of both runs or of one run; the times are its stages' shares of the critical paths in ms."""
 
     before: Query | None
     after: Query | None
@@ -64,7 +64,7 @@ class QueryPair:
 
     @property
     def difference_ms(self) -> int:
-        """How much the stages of the query add to the difference of the runs."""
+        """How much the stages of the query add to the difference between the runs."""
         return self.after_ms - self.before_ms
 
 
@@ -79,13 +79,13 @@ class Outside:
 
     @property
     def difference_ms(self) -> int:
-        """How much this kind of time adds to the difference of the runs."""
+        """How much this kind of time adds to the difference between the runs."""
         return self.after_ms - self.before_ms
 
 
 @dataclass(frozen=True)
 class PlanNode:
-    """A node of physical plans whose count differs between stages that only one run has."""
+    """A kind of plan node whose count differs between the runs, in the plans of stages that only one run has."""
 
     name: str
     before: int
@@ -96,8 +96,8 @@ class PlanNode:
 class Comparison:
     """What changed from the first run to the second.
 
-    ``stages`` and ``queries`` are sorted by the size of their difference. ``causes`` are (cause, ms); those in the
-    direction of the total difference come first. The differences of ``stages`` and ``outside`` add up to
+    ``stages`` and ``queries`` are sorted by the size of their difference. ``causes`` are pairs (cause, ms); causes in
+    the direction of the total difference come first. The differences of ``stages`` and ``outside`` add up to
     ``difference_ms``, and so do ``causes``.
     """
 
@@ -117,11 +117,12 @@ class Comparison:
 
 
 def compare(before: Run, after: Run) -> Comparison:
-    """Return what changed and why; the parts add up exactly to the difference of the durations.
+    """Return what changed and why; the parts add up exactly to the difference between the durations.
 
     Stages are matched by fingerprint and occurrence. The duration of a run is the sum of its stages' shares of the
     critical path (`critical_path`) and the time outside stages. `attribution` splits a stage's difference into parts;
-    if only one run has a stage, its share is a plan change. Queries are matched by their matched stages, else by name.
+    if only one run has a stage, its share is a plan change. Queries are matched by their matched stages, the remaining
+    queries by name.
     """
     changes = changed(before.configuration, after.configuration)
     bears_on = {each.bears_on for each in changes}
@@ -164,7 +165,7 @@ def _pairs(
 
 
 def _volume_moved(one: Stage, other: Stage) -> bool:
-    """Whether the volumes differ by more than volumes of equal data usually do."""
+    """Whether the volumes of the two stages differ by more than the volumes of equal data usually do."""
     measure = measure_of(one.main, other.main)
     if measure is None:
         return False
@@ -183,7 +184,7 @@ def _causes(pairs: Sequence[StagePair], outside: Sequence[Outside]) -> list[tupl
 
 
 def _plan(before: Run, after: Run, pairs: Sequence[StagePair]) -> tuple[PlanNode, ...]:
-    """Return the plan nodes whose number differs, within the stages that only one run has."""
+    """Return the plan nodes whose count differs between the runs, in the plans of stages that only one run has."""
     one = _nodes(before, [pair.before for pair in pairs if pair.before and not pair.after])
     other = _nodes(after, [pair.after for pair in pairs if pair.after and not pair.before])
     names = sorted({name for name in (*one, *other) if one[name] != other[name]})
@@ -197,9 +198,10 @@ def _nodes(run: Run, stages: Sequence[Stage]) -> Counter[str]:
 
 
 def query_pairs(before: Run, after: Run, pairs: Sequence[StagePair]) -> list[QueryPair]:
-    """Match the queries of two runs, the largest difference first.
+    """Match the queries of two runs; return the pair with the largest difference first.
 
-    Two queries match if most of their matched stages agree, else if they have the same name in the same order.
+    Two queries match if they share the most matched stages. The remaining queries match by name, in the order of their
+    ids.
     """
     matched = _matched_queries(before, after, pairs)
     partners = set(matched.values())
@@ -249,5 +251,5 @@ def _query_id(pair: QueryPair) -> int:
 
 
 def plain_name(name: str) -> str:
-    """Return a display name without the number of its query, which differs from run to run."""
+    """Return a display name without the query's number, because the number differs from run to run."""
     return _QUERY_NUMBER.sub("", name, count=1)

@@ -23,7 +23,7 @@ COST = "cost"
 
 @dataclass(frozen=True)
 class Changed:
-    """A property that differs; a value is None if the run does not set the property.
+    """A property whose value differs between the runs; a value is None if the run does not set the property.
 
     ``bears_on`` is what the property affects.
     """
@@ -35,7 +35,10 @@ class Changed:
 
 
 def changed(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Changed, ...]:
-    """Return the properties that differ, by key. Logs lack Spark's defaults, so setting a default is a change too."""
+    """Return the properties that differ, ordered by key.
+
+    Logs do not contain Spark's defaults, so setting a property to its default counts as a change.
+    """
     keys = sorted({*before, *after})
     never = re.compile(allowed_configuration().never)
     return tuple(

@@ -1,4 +1,4 @@
-"""Assigns each moment of a run to the stage that the run waits for, without gap or overlap."""
+"""Assigns each moment of a run to exactly one stage, the one that the run waits for, or to time outside stages."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from sparkfuse_native_analytics.compare.run import Executor, Run
 
 OUTSIDE = ("before_first_stage", "no_executor", "driver", "after_last_stage")
-"""Kinds of time without a running stage: before the first, without executors, with executors, after the last."""
+"""Kinds of time without a running stage: before the first stage, no executors, with executors, after the last stage."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """The duration of a run in ms by stage id and by the kinds of OUTSIDE; the sum is the whole duration."""
+    """The duration of a run in ms, split by stage id and by the kinds of OUTSIDE; the sum is the whole duration."""
 
     stages: Mapping[int, int]
     outside: Mapping[str, int]
@@ -28,10 +28,11 @@ class _Stretch:
 
 
 def shares(run: Run) -> Shares:
-    """Assign each moment of the run to the running stage that completes last, or else to time outside stages.
+    """Assign each moment of the run to the running stage that completes last; if no stage runs, to time outside stages.
 
-    The rest of the run waits for the stage that completes last; for stages in sequence this is the critical path of
-    the stage graph. Time outside the application's own start and end is ignored.
+    Of the stages that run at a moment, the run waits longest for the one that completes last. If stages run in
+    sequence, the result is the critical path of the stage graph. Time before the application's start or after its end
+    is ignored.
     """
     stages = dict.fromkeys((stage.stage_id for stage in run.stages), 0)
     outside = dict.fromkeys(OUTSIDE, 0)
@@ -54,7 +55,7 @@ def shares(run: Run) -> Shares:
 
 
 def _stretches(run: Run) -> Iterator[_Stretch]:
-    """Yield the time of the run in order, split where the stage that completes last changes."""
+    """Yield stretches of the run in order of time, split where the running stage that completes last changes."""
     spans = sorted(
         (max(each.submitted_ms, run.started_ms), min(each.completed_ms, run.ended_ms), stage.stage_id)
         for stage in run.stages
@@ -76,7 +77,7 @@ def _stretches(run: Run) -> Iterator[_Stretch]:
 
 
 def _without_executor(executors: tuple[Executor, ...], start: int, end: int) -> int:
-    """Return the time in ms without an executor within a period; 0 if the log has no executors at all."""
+    """Return how many ms of a period had no executor; 0 if the log contains no executors at all."""
     if not executors:
         return 0
     known = sorted((each.added_ms, end if each.removed_ms is None else each.removed_ms) for each in executors)

@@ -40,9 +40,9 @@ def cause_of(part: str, changed: Collection[str], *, volume_moved: bool = False)
     """Return the cause of a part.
 
     ``changed`` lists what the changed properties affect (`configuration_changes.bears_on`). A different number of tasks
-    counts as configuration if a property of partitions changed, as volume if the volume changed (files are split by
-    size), else as plan. More time for the same work counts as configuration if a property that affects cost changed; a
-    comparison of two runs cannot show whether that property or a slow host was the reason.
+    counts as configuration if a property that affects partitions changed, as volume if the volume changed (files are
+    split by size), else as plan. More time for the same work counts as configuration if a property that affects cost
+    changed; a comparison of two runs cannot show whether that property or a slow host was the reason.
     """
     if part == "partitions":
         return "configuration" if "partitions" in changed else "volume" if volume_moved else "plan"
@@ -52,6 +52,6 @@ def cause_of(part: str, changed: Collection[str], *, volume_moved: bool = False)
 
 
 def ranked(parts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Sort causes or parts: those in the direction of their sum first, then by size."""
+    """Sort causes or parts: first those that have the sign of the sum, then the others, each by size."""
     total = sum(parts.values())
     return sorted(parts.items(), key=lambda each: (each[1] * total < 0, -abs(each[1]), each[0]))

@@ -11,7 +11,7 @@ from sparkfuse_native_analytics.compare.run import Query, Run, Stage
 
 
 def document(found: Comparison, before_log: str, after_log: str) -> dict[str, Any]:
-    """Return the comparison with the names of the two logs; all keys are present, absent values are None."""
+    """Return the comparison with the names of the two logs; all keys are present, and absent values are None."""
     return {
         "before": _run(found.before, before_log),
         "after": _run(found.after, after_log),

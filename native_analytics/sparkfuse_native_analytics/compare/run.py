@@ -1,4 +1,4 @@
-"""The data of one run that a comparison uses. Times are ms since the epoch, durations ms; all are integers."""
+"""The data of a run that a comparison uses. Times are in ms since the epoch, durations in ms; all are integers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Attempt:
     """One attempt of a stage.
 
     ``submitted_ms`` <= ``launched_ms`` (first task) <= ``finished_ms`` (last task) <= ``completed_ms``.
-    ``ended_wall_ms`` and ``failed`` cover all ended task attempts, the other sums only successful ones. ``wall_ms`` is
-    from launch to finish, ``run_ms`` the time in the run method. ``biggest_bytes`` and ``biggest_ms`` describe the task
-    that read most; ``longest_ms`` is the duration of the longest task.
+    ``ended_wall_ms`` and ``failed`` cover all ended task attempts; the other sums cover only successful ones.
+    ``wall_ms`` is the time from launch to finish, ``run_ms`` the time in the task's run method. ``biggest_bytes`` and
+    ``biggest_ms`` describe the task that read the most; ``longest_ms`` is the duration of the longest task.
     """
 
     attempt: int
@@ -50,8 +50,8 @@ class Attempt:
 class Stage:
     """One stage with its attempts.
 
-    ``occurrence`` numbers the stages of one fingerprint by their start, from 0. ``name`` is the display name,
-    ``spark_name`` the name that Spark gave.
+    ``occurrence`` numbers stages with the same fingerprint from 0, in the order of their start. ``name`` is the display
+    name, ``spark_name`` the name that Spark gave the stage.
     """
 
     fingerprint: str
@@ -69,7 +69,7 @@ class Stage:
 
     @property
     def main(self) -> Attempt:
-        """The attempt with most successful tasks, the first if several have as many; other attempts are repeats."""
+        """The attempt with the most successful tasks, the first one of several; the other attempts are repeats."""
         return max(self.attempts, key=lambda each: (each.tasks, -each.attempt))
 
     @property
@@ -80,7 +80,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Executor:
-    """The task slots of one executor, and the period in which they existed.
+    """The task slots of one executor, and the period in which the executor existed.
 
     ``removed_ms`` is None if the executor was not removed.
     """
@@ -92,7 +92,7 @@ class Executor:
 
 @dataclass(frozen=True)
 class Query:
-    """One query (SQL execution): its display names and its duration, None without an end."""
+    """One query (SQL execution) with its display names and its duration; None if the query has no end."""
 
     query_id: int
     name: str
@@ -105,8 +105,8 @@ class Query:
 class Run:
     """One run of an application.
 
-    ``plans`` has the node names of the final plan of each SQL execution; ``configuration`` the properties that may be
-    compared; ``limits`` one sentence for each thing that the log does not contain.
+    ``plans`` contains the node names of the final plan of each SQL execution, ``configuration`` the properties that may
+    be compared, and ``limits`` one sentence for each thing that the log does not contain.
     """
 
     name: str
@@ -132,7 +132,7 @@ class Run:
         return {stage.key: stage for stage in self.stages}
 
     def slots(self, start_ms: int, end_ms: int) -> float | None:
-        """Return the average number of task slots in a period; None if the log has no executor then."""
+        """Return the average number of task slots in a period; None if no executor existed in it."""
         if end_ms <= start_ms:
             return None
         covered = sum(each.cores * self._overlap(each, start_ms, end_ms) for each in self.executors)

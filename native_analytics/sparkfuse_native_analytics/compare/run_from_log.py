@@ -1,4 +1,4 @@
-"""Reads a run for a comparison from its event log."""
+"""Reads the event log of a run for a comparison."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COLUMNS = (
 
 
 def read_run(log: Log) -> Run:
-    """Read the log of one application. Raises UnreadableLogError if it cannot be opened or contains no event."""
+    """Read the log of one application. Raises UnreadableLogError if the log cannot be opened or contains no event."""
     return run_of(read_application(log, environment=allowed_configuration().keys))
 
 
@@ -53,7 +53,7 @@ def run_of(application: Application) -> Run:
 
 
 def _stages(rows: list[StageRow], application: Application, until: int) -> Iterator[Stage]:
-    """Yield one stage per stage id, numbered within its fingerprint in order of submission."""
+    """Yield one stage per stage id; stages with the same fingerprint are numbered in order of submission."""
     attempts: dict[int, list[tuple[StageRow, str]]] = {}
     for row, fingerprint in zip(rows, application.fingerprints, strict=True):
         if row["submitted_ms"] is not None:
@@ -88,7 +88,7 @@ def _queries(application: Application) -> Mapping[int, Query]:
 
 
 def _attempt(row: StageRow, until: int) -> Attempt:
-    """Build an attempt with its times in order, so that a clock that was set back gives no negative duration."""
+    """Build an attempt whose times are in order, so that no duration is negative if a clock was set back."""
     submitted = row["submitted_ms"] or 0
     completed = max(until if row["completed_ms"] is None else row["completed_ms"], submitted)
     launched = _within(row["first_launched_ms"], submitted, completed)
@@ -122,10 +122,10 @@ def _attempt(row: StageRow, until: int) -> Attempt:
 
 
 def _share_of_successful(row: StageRow) -> Callable[..., int]:
-    """Return a function that estimates the part of a sum that belongs to successful attempts.
+    """Return a function that estimates how much of a sum belongs to successful task attempts.
 
-    The kernel sums over all ended attempts with metrics, and failed ones read the same data again. The part of failed
-    attempts is assumed to be proportional to their number.
+    The kernel sums over all ended task attempts with metrics, also over failed ones, whose data is then read again. The
+    share of failed attempts in a sum is assumed to be proportional to their number.
     """
     measured = _count(row, "tasks") - _count(row, "without_metrics")
     succeeded = min(_count(row, "succeeded"), measured)
@@ -137,7 +137,7 @@ def _within(moment: int | None, earliest: int, latest: int) -> int:
 
 
 def _count(row: Mapping[str, Any], name: str) -> Any:
-    """Return a number, 0 if it is absent or negative."""
+    """Return a number of the row; 0 if the number is absent or negative."""
     return max(row.get(name) or 0, 0)
 
 
@@ -146,7 +146,7 @@ def _first(stages: list[StageRow], until: int) -> int:
 
 
 def _properties(environment: pa.Table) -> dict[str, str]:
-    # The reader also returns properties that identify the job; they are not compared.
+    # The reader also returns the properties that identify the job, but only allowed properties are compared.
     allows = allowed_configuration().allows
     rows = environment.select(["section", "key", "value"]).to_pylist()
     return {row["key"]: row["value"] or "" for row in rows if row["section"] == PROPERTIES and allows(row["key"])}
@@ -159,7 +159,7 @@ def _executors(executors: pa.Table) -> Iterator[Executor]:
 
 
 def _plans(plan_nodes: pa.Table) -> dict[int, list[str]]:
-    """Return the nodes of the final plan of each SQL execution, without those of adaptive execution."""
+    """Return the node names of the final plan of each SQL execution, without the nodes that adaptive execution adds."""
     columns = ["sql_execution_id", "plan_version", "name"]
     plans: dict[tuple[int, int], list[str]] = {}
     for row in plan_nodes.select(columns).to_pylist():

@@ -12,11 +12,12 @@ def contributions(
 ) -> dict[str, float]:
     """Return how much each factor contributes to ``outcome(after) - outcome(before)``; the contributions add up to it.
 
-    The factors change from before to after one by one, in every order. The contribution of a factor is the average
-    change of the outcome when it changes, so no order is preferred. A factor that does not change contributes nothing,
-    and swapping before and after negates all contributions. Source: Shapley, A Value for n-person Games (1953);
-    as a decomposition of change: Shorrocks, Decomposition procedures for distributional analysis (J. of Economic
-    Inequality 11, 2013). The outcome is evaluated 2^k times for k factors that change.
+    The factors change from ``before`` to ``after`` one after another, in every possible order. The contribution of a
+    factor is the change of the outcome when this factor changes, averaged over all orders. A factor that does not
+    change contributes nothing, and swapping ``before`` and ``after`` negates all contributions. Source: Shapley, A
+    Value for n-person Games (1953); as a decomposition of change: Shorrocks, Decomposition procedures for
+    distributional analysis (J. of Economic Inequality 11, 2013). The outcome is evaluated 2^k times for k factors that
+    change.
     """
     moved = [name for name in before if before[name] != after[name]]
     if not moved:
@@ -36,5 +37,5 @@ def contributions(
 
 
 def _weight(size: int, factors: int) -> float:
-    """Return the share of orders in which a factor changes directly after a given set of ``size`` others."""
+    """Return the share of orders in which a factor changes directly after a given set of ``size`` other factors."""
     return math.factorial(size) * math.factorial(factors - size - 1) / math.factorial(factors)

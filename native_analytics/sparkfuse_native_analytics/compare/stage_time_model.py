@@ -3,16 +3,17 @@
     active = (volume x cost + tasks x overhead) x repeats / min(slots, tasks) x (1 + tails)
 
 ``active`` is the time from the launch of the first task to the finish of the last one. The first bracket is the wall
-time of successful tasks. ``repeats`` is the wall time of all ended tasks divided by that of successful ones. Divided by
-the available parallelism, the product is the duration of an even distribution: the first of the two lower bounds of
-Graham (Bounds on Multiprocessing Timing Anomalies, 1969). The rest of the duration is idle time of slots:
+time of successful tasks. ``repeats`` is the wall time of all ended tasks divided by that of successful ones. Their
+product divided by min(slots, tasks) is the duration if the work was evenly distributed: the first of the two lower
+bounds of Graham (Bounds on Multiprocessing Timing Anomalies, 1969). The rest of the duration is idle time of slots,
+which ``tails`` describes:
 
-- ``skew``: the task with most data ran longer than the median task, and has more data;
-- ``failures``: tasks that ran again one after the other, at most the duration of failed tasks;
-- ``stragglers``: the longest task ran longer than the median task, and its data does not explain that;
-- ``unexplained``: uneven waves of tasks, slots used by other stages, scheduling. It may be negative.
+- ``skew``: the task with the most data ran longer than the median task, because it has more data;
+- ``failures``: tasks ran again after a failure; at most the duration of the failed tasks;
+- ``stragglers``: the longest task ran longer than the median task, and skew does not explain the difference;
+- ``unexplained``: uneven waves of tasks, slots used by other stages, scheduling. This part may be negative.
 
-Each part takes at most the idle time that the parts before it left, so the four add up exactly.
+Each of the first three parts is at most the idle time that the parts before it left; ``unexplained`` is the rest.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _MEASURES = ("read_bytes", "read_records", "written_bytes", "written_records")
 
 @dataclass(frozen=True)
 class Factors:
-    """The factors of one attempt; ``tails`` and ``costs`` (ms per unit of volume) split two of them further."""
+    """The factors of one attempt; ``tails`` and ``costs`` (ms per unit of volume) are split into constituents."""
 
     volume: float
     tasks: float
@@ -61,13 +62,13 @@ def active_ms(values: Mapping[str, float]) -> float:
 def measure_of(one: Attempt, other: Attempt) -> str | None:
     """Return the measure of volume that both attempts have: bytes or records read, else bytes or records written.
 
-    None if the attempts have no measure in common.
+    Return None if the attempts have no measure in common.
     """
     return next((name for name in _MEASURES if getattr(one, name) > 0 and getattr(other, name) > 0), None)
 
 
 def factors(attempt: Attempt, slots: float | None, measure: str | None) -> Factors | None:
-    """Return the factors of an attempt; None if no task succeeded or none took a millisecond.
+    """Return the factors of an attempt; None if no task succeeded or no task took a millisecond.
 
     If the number of slots is unknown, the average number of busy slots is used. The volume is 1 if ``measure`` is
     None.
@@ -92,7 +93,7 @@ def factors(attempt: Attempt, slots: float | None, measure: str | None) -> Facto
 
 
 def _idle(attempt: Attempt, idle_ms: float) -> dict[str, float]:
-    """Split the idle time by its cause."""
+    """Split the idle time by cause."""
     left = max(idle_ms, 0.0)
     skew = min(left, _longer_by_data(attempt))
     left -= skew
@@ -108,7 +109,7 @@ def _idle(attempt: Attempt, idle_ms: float) -> dict[str, float]:
 
 
 def _longer_by_data(attempt: Attempt) -> float:
-    """Return how much longer the task with most data ran than the median task, limited by the ratio of their data.
+    """Return how much longer the task with the most data ran than the median task, limited by the ratio of their data.
 
     Without the limit, a first task that is slow on a cold JVM would count as skew.
     """

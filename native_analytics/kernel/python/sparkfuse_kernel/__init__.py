@@ -1,4 +1,4 @@
-"""Reads Protobuf records and Spark event logs into Arrow tables, and translates event logs into facts."""
+"""Decodes Protobuf records and Spark event logs to Arrow tables, and translates the events of logs into facts."""
 
 from sparkfuse_kernel._kernel import (
     INFREQUENT_EVENTS,

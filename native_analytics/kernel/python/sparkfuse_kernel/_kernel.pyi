@@ -25,9 +25,9 @@ class Decoded:
 class Decoder:
     """Decodes lists of records of one Protobuf message. Create it once; threads may share it.
 
-    Columns: the message's fields; `<member>_<field>` for the members of a oneof; a column with the oneof's name that
-    holds the member's name. An absent scalar is null; absent lists, maps of strings and lists of messages (structs)
-    are empty. Single nested messages have no column.
+    Each field of the message is a column; a field of a member of a oneof is the column `<member>_<field>`. A column
+    with the oneof's name contains the name of the member that is set. An absent scalar is null; absent lists, maps of
+    strings and lists of messages (structs) are empty. Single nested messages have no column.
 
     Raises ValueError if the descriptor set is invalid or the message cannot be converted to columns.
     """
@@ -38,10 +38,10 @@ class Decoder:
         """Names of the columns, in their order."""
 
     def decode(self, records: Sequence[bytes | None]) -> Decoded:
-        """Decode at most 4,194,304 records of 1 GiB in total. Invalid records are rejected; they raise no error."""
+        """Decode at most 4,194,304 records of 1 GiB in total. An invalid record is rejected and raises no error."""
 
 def decode(descriptor_set: bytes, message: str, records: Sequence[bytes | None]) -> Decoded:
-    """Decode records with a new decoder."""
+    """Decode records with a decoder that is created for this call."""
 
 class Readable(Protocol):
     """An object whose `read(n)` returns at most n bytes, and no bytes at the end."""
@@ -53,64 +53,66 @@ LogFile: TypeAlias = str | os.PathLike[str] | tuple[str, Readable]
 class EventLog:
     """The content of one event log as Arrow tables. Times are ms since 1970-01-01 UTC; absent values are null.
 
-    Aggregates of a stage attempt cover its TaskEnd events. `tasks` is their number: `succeeded` have Spark's reason
-    Success, `killed` have TaskKilled, `failed` have any other reason, `without_metrics` have no Task Metrics.
-    Sums cover all task ends with Task Metrics; an absent metric counts as 0. Distributions (`wall_ms`, `task_run_ms`,
-    `task_shuffle_read_bytes`, `task_input_bytes`, `task_bytes`: structs of n, sum, min, median, p95, max) cover
-    succeeded attempts. `wall_ms` is finish time - launch time, `median` the mean of the middle two values, `p95` the
-    nearest rank, sorted[ceil(0.95 n) - 1].
+    The aggregates of a stage attempt are computed from its TaskEnd events. `tasks` is the number of these events.
+    `succeeded` of them have Spark's reason Success, `killed` have TaskKilled, `failed` have any other reason, and
+    `without_metrics` have no Task Metrics. Sums cover all task ends with Task Metrics; an absent metric counts as 0.
+    Distributions (`wall_ms`, `task_run_ms`, `task_shuffle_read_bytes`, `task_input_bytes`, `task_bytes`) are structs of
+    n, sum, min, median, p95 and max, and cover only succeeded task attempts. `wall_ms` is finish time - launch time.
+    `median` is the mean of the two middle values if n is even, `p95` the value at the nearest rank:
+    sorted[ceil(0.95 n) - 1].
     """
 
     @property
     def applications(self) -> Batches:
-        """app_id, attempt, name, user_name, spark_version, started_ms, ended_ms; at least one row."""
+        """At least one row. Columns: app_id, attempt, name, user_name, spark_version, started_ms, ended_ms."""
 
     @property
     def jobs(self) -> Batches:
-        """One row for each job, in the order of their first event.
+        """One row for each job, in the order of the first events of the jobs.
 
-        job_id, submitted_ms, completed_ms, result, failure_reason, stage_ids, description, job_group,
+        Columns: job_id, submitted_ms, completed_ms, result, failure_reason, stage_ids, description, job_group,
         sql_execution_id.
         """
 
     @property
     def stages(self) -> Batches:
-        """One row for each stage attempt that was submitted, completed or had a task start or end.
+        """One row for each stage attempt that was submitted, completed, or had the start or end of a task.
 
-        stage_id, stage_attempt, name, call_site (the user's line), num_tasks, parent_stage_ids, scope_names (RDD
-        scopes; a codegen scope keeps its number), submitted_ms, completed_ms, failure_reason, status (succeeded,
-        failed, running: no completion seen), job_id (first job that lists it), depth,
+        Columns: stage_id, stage_attempt, name, call_site (the user's line), num_tasks, parent_stage_ids, scope_names
+        (RDD scopes, with the numbers of codegen scopes), submitted_ms, completed_ms, failure_reason, status (succeeded,
+        failed, or running if the log has no completion), job_id (first job that lists the stage), depth,
         sql_execution_id, job_description, job_group, resource_profile_id, started_tasks, tasks, succeeded, failed,
         killed, speculative, without_metrics, 16 sums (run_ms to output_records), 5 distributions, spilled_tasks,
         spilled_wall_ms, ended_wall_ms, first_launched_ms, last_finished_ms.
 
-        Of the succeeded attempt that read the most: biggest_task_index, biggest_task_bytes, biggest_task_ms.
-        Of the succeeded attempt with the longest wall time (the lowest index if several are equal):
+        Columns of the succeeded task attempt that read the most: biggest_task_index, biggest_task_bytes,
+        biggest_task_ms.
+        Columns of the succeeded task attempt with the longest wall time (the lowest index if several are equal):
         slowest_task_index, slowest_task_ms, slowest_task_bytes, slowest_task_gc_ms, slowest_task_executor_id,
         slowest_task_host.
-        Of the failed attempts: fetch_failed, lost (reason ExecutorLostFailure), resubmitted.
+        Counts of failed task attempts: fetch_failed, lost (reason ExecutorLostFailure), resubmitted.
         operator_rows_max: the largest accumulator `number of output rows`.
         """
 
     @property
     def failures(self) -> Batches:
-        """Failed attempts of a stage attempt by class: the first 32 by name; `left_out` counts the others.
+        """One row for each failure class of a stage attempt: at most 32 classes, by name; `left_out` counts the others.
 
-        stage_id, stage_attempt, failure_class (class of the exception, else Spark's reason), failed, hosts (number of
-        hosts, at most 32), failing_tasks (number of tasks, at most 1,000), attempts_max (most failed attempts of one
-        task). Of the last such failure in the log: failure_reason, task_index, executor_id, host (of the block that
-        could not be fetched, if that is the reason).
+        Columns: stage_id, stage_attempt, failure_class (class of the exception, else Spark's reason), failed, hosts
+        (number of hosts, at most 32), failing_tasks (number of tasks, at most 1,000), attempts_max (most failed
+        attempts of one task). Columns of the last failure of this class in the log: failure_reason, task_index,
+        executor_id, host (for a fetch failure, the host of the block that could not be fetched).
         """
 
     @property
     def executors(self) -> Batches:
-        """executor_id, host, cores, added_ms, removed_ms, removed_reason, storage_memory_bytes."""
+        """Columns: executor_id, host, cores, added_ms, removed_ms, removed_reason, storage_memory_bytes."""
 
     @property
     def sql_executions(self) -> Batches:
-        """One row for each SQL execution, in the order of their first event.
+        """One row for each SQL execution, in the order of the first events of the executions.
 
-        sql_execution_id, root_execution_id, description, call_site (the user's line), started_ms, ended_ms,
+        Columns: sql_execution_id, root_execution_id, description, call_site (the user's line), started_ms, ended_ms,
         reported_status (``succeeded`` or ``failed``; None before Spark 3.4), failure_reason, plan_versions.
         """
 
@@ -118,29 +120,30 @@ class EventLog:
     def plan_nodes(self) -> Batches:
         """One row for each node of each physical plan.
 
-        sql_execution_id, plan_version (0 at the start, one more for each plan update), node (in pre-order), parent,
-        name, condition, detail (what identifies the node, without literals), metric_ids, metric_names, metric_types.
+        Columns: sql_execution_id, plan_version (0 at the start, one more after each plan update), node (its number in
+        pre-order), parent, name, condition, detail (what identifies the node, without literals), metric_ids,
+        metric_names, metric_types.
         """
 
     @property
     def accumulators(self) -> Batches:
-        """stage_id, stage_attempt, sql_execution_id (of updates by the driver), accumulator_id, name, value."""
+        """Columns: stage_id, stage_attempt, sql_execution_id (for driver updates), accumulator_id, name, value."""
 
     @property
     def executor_metrics(self) -> Batches:
-        """executor_id, stage_id, stage_attempt, and peak values: jvm_heap_bytes to total_gc_ms."""
+        """Columns: executor_id, stage_id, stage_attempt, and the peak values jvm_heap_bytes to total_gc_ms."""
 
     @property
     def streaming_progress(self) -> Batches:
         """One row for each progress event of a streaming query.
 
-        query_id, run_id, name, batch_id, timestamp_ms, batch_duration_ms, input_rows, input_rows_per_second,
+        Columns: query_id, run_id, name, batch_id, timestamp_ms, batch_duration_ms, input_rows, input_rows_per_second,
         processed_rows_per_second, state_rows, state_memory_bytes, watermark_ms.
         """
 
     @property
     def environment(self) -> Batches:
-        """section, key, value, of the allowed keys only."""
+        """One row for each allowed key. Columns: section, key, value."""
 
     @property
     def tasks(self) -> Batches | None:
@@ -154,16 +157,16 @@ class EventLog:
     def evidence(self) -> dict[str, Any]:
         """What was read and what was not.
 
-        files [{name, codec, bytes, plain_bytes (after decompression), lines, truncated, error}], plain_bytes, events,
-        events_by_kind, malformed, malformed_lines [{file, line, offset, reason}] (the first 1,000), truncated,
-        complete (the log has an ApplicationEnd), unfinished_tasks, duplicate_task_ends (further ends of a task id,
-        such as Spark's Resubmitted), odd_values (values that are not 64-bit integers), unknown_events, left_out
-        (rows beyond the limits). A line counts as an event if its JSON structure is complete; only values that a column
-        needs are checked.
+        Keys: files [{name, codec, bytes, plain_bytes (after decompression), lines, truncated, error}], plain_bytes,
+        events, events_by_kind, malformed, malformed_lines [{file, line, offset, reason}] (the first 1,000), truncated,
+        complete (the log has an ApplicationEnd), unfinished_tasks, duplicate_task_ends (further ends of a task id, such
+        as Spark's Resubmitted), odd_values (values that are not 64-bit integers), unknown_events, left_out (rows beyond
+        the limits). A line counts as an event if its JSON structure is complete; only values that a column needs are
+        checked.
         """
 
 class EventLogs:
-    """Logs in their order, read in parallel. A log whose file cannot be opened raises OSError when it is next."""
+    """Logs in their order, read in parallel. If a file cannot be opened, OSError is raised when its log is next."""
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> EventLog: ...
@@ -173,13 +176,13 @@ class EventLogStream:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def finish(self) -> EventLog:
-        """Return all other tables. If task rows were not consumed, they are dropped and reading stops."""
+        """Return all other tables. If task rows were not consumed yet, they are dropped, and reading stops."""
 
 class EventLogDecoder:
     """Decodes one growing log from decompressed bytes in pieces of any size.
 
-    `events` lists names of events without package and without `SparkListener`. If it is given, the decoder creates no
-    tables, and `take_events` returns these events as JSON.
+    `events` lists names of events, without package and without the prefix `SparkListener`. If `events` is given, the
+    decoder creates no tables, and `take_events` returns the listed events as JSON.
     """
 
     def __new__(
@@ -194,15 +197,16 @@ class EventLogDecoder:
     ) -> Self: ...
     def feed(self, piece: bytes) -> None: ...
     def finish(self) -> None:
-        """End the log: a last line without a line end counts if it is a complete event; else the log is truncated."""
+        """End the log. A last line without a line end counts if it is a complete event; else the log is truncated."""
 
     def take(self) -> EventLog:
-        """Return the rows since the last call; rows of one stage add up. The evidence covers the log from its start."""
+        """Return the rows since the last call; add up the rows of a stage. The evidence covers the log from its start."""
 
     def take_events(self) -> list[tuple[str, bytes]]:
-        """Return name and JSON of each wanted event since the last call, in the order of the log.
+        """Return the name and JSON of each event of `events` since the last call, in the order of the log.
 
-        A TaskEnd has no accumulables, executor metrics and updated blocks, which are most of its bytes.
+        Accumulables, executor metrics and updated blocks are removed from TaskEnd events, because they are most of the
+        bytes.
         """
 
     @property
@@ -211,17 +215,17 @@ class EventLogDecoder:
 
     @property
     def resume_at(self) -> int:
-        """Offset where a later decoder can continue: that of the first line that was not read."""
+        """Offset at which a later decoder can continue: the start of the first line that was not read."""
 
     @property
     def pending_bytes(self) -> int:
-        """Number of bytes after `resume_at` that were fed."""
+        """Number of bytes after `resume_at` that the decoder has already received."""
 
 class Decompressor:
-    """Decompresses one file while it grows, from pieces of any size. An incomplete block waits for its end.
+    """Decompresses one file while it grows, from pieces of any size. An incomplete block is kept until its end arrives.
 
     The first bytes determine the codec: plain, zstd, gzip, lz4, snappy or lzf. If `codec` is given, the decompressor
-    continues at a boundary of an earlier one; a codec without boundaries raises ValueError.
+    continues at a `boundary` of an earlier decompressor; a codec without boundaries raises ValueError.
     """
 
     def __new__(cls, *, codec: str | None = None) -> Self: ...
@@ -234,15 +238,15 @@ class Decompressor:
 
     @property
     def boundary(self) -> tuple[int, int]:
-        """Compressed and decompressed bytes that a later decompressor can skip; (0, 0) without a boundary."""
+        """Compressed and decompressed bytes that a later decompressor can skip; (0, 0) if it cannot skip any."""
 
 TASK_EVENTS: tuple[str, ...]
-"""Names of the task events that produce facts, without package and `SparkListener`."""
+"""Names of the task events that produce facts, without package and without the prefix `SparkListener`."""
 INFREQUENT_EVENTS: tuple[str, ...]
-"""Names of all other events that produce facts; a translator that resumes must replay them."""
+"""Names of all other events that produce facts; a translator that resumes must replay these events."""
 
 class NoApplicationError(ValueError):
-    """A log belongs to no application; the text is one sentence."""
+    """A log belongs to no application; the message is one sentence."""
 
 class Redaction(Protocol):
     """Masks secrets in the texts of facts."""
@@ -259,8 +263,8 @@ class Redaction(Protocol):
 class FactTranslator:
     """Translates the events of one growing log into records: encoded `Fact` messages.
 
-    Facts are held until the application is known. A malformed event is counted and leaves a gap in the bulk lane.
-    `next_seq` are the next sequence numbers of the lanes bulk and reserved.
+    Facts are kept back until the application is known. A malformed event is counted and leaves a gap in the bulk lane.
+    `next_seq` contains the next sequence number of the bulk lane and that of the reserved lane.
     """
 
     def __new__(
@@ -270,13 +274,13 @@ class FactTranslator:
         """Return the records of events (name and JSON) in order. Raises NoApplicationError."""
 
     def replay(self, events: Sequence[tuple[str, bytes]]) -> None:
-        """Update the state with events whose facts were sent before. Raises NoApplicationError."""
+        """Update the state with events whose facts were already sent. Raises NoApplicationError."""
 
     def health(self, at_ms: int, behind_bytes: int, torn: bool) -> list[bytes]:
         """Return a CollectorHealth record, or none while the application is unknown."""
 
     def count_malformed(self, count: int) -> None:
-        """Count lines that should have produced facts, so that consumers see a gap."""
+        """Count malformed lines as facts that were lost, so that consumers see a gap in the sequence numbers."""
 
     def resume_as(self, app_id: str, attempt: int, start_ms: int) -> None:
         """Continue in the middle of a log whose beginning no longer exists."""
@@ -287,19 +291,19 @@ class FactTranslator:
 
     @property
     def has_plugin(self) -> bool:
-        """Whether the plugin reports the application, by its configuration."""
+        """Whether the application's configuration contains the plugin, which then reports the application itself."""
 
     @property
     def ended_ms(self) -> int | None:
-        """When the application ended, in ms."""
+        """When the application ended, in ms since the epoch; None until then."""
 
     @property
     def malformed(self) -> int:
-        """Lines and events so far that were malformed, and facts that were too large for a record."""
+        """Number of malformed lines and events so far, plus facts that were too large for a record."""
 
     @property
     def next_seq(self) -> tuple[int, int]:
-        """The next sequence numbers of the lanes bulk and reserved."""
+        """The next sequence number of the bulk lane and that of the reserved lane."""
 
     @next_seq.setter
     def next_seq(self, numbers: tuple[int, int]) -> None: ...
@@ -316,10 +320,10 @@ def read_event_log(
 ) -> EventLog:
     """Read the files of one log, in order.
 
-    `tables` may name tasks and task_starts. `environment` lists configuration keys to store; one that ends in `*` is
-    a prefix. `tasks_of` limits task rows to these (stage_id, stage_attempt). `limits` may set line_bytes, plain_bytes,
-    ratio, ratio_from, table_bytes and detail_bytes (accumulators, plan updates, memory samples).
-    Raises OSError if a path cannot be opened. Errors inside a file are reported in the evidence.
+    `tables` may contain tasks and task_starts. `environment` lists the configuration keys to store; a key that ends in
+    `*` is a prefix. `tasks_of` limits task rows to the given stage attempts, as (stage_id, stage_attempt). `limits` may
+    contain line_bytes, plain_bytes, ratio, ratio_from, table_bytes and detail_bytes (accumulators, plan updates, memory
+    samples). Raises OSError if a path cannot be opened. Errors inside a file are reported in the evidence.
     """
 
 def read_event_logs(

@@ -1,1 +1,1 @@
-"""Finds and opens event logs: files, rolling folders, Spark 1.x folders, Databricks deliveries, local or remote."""
+"""Finds and opens local or remote event logs: files, rolling folders, Spark 1.x folders, Databricks deliveries."""

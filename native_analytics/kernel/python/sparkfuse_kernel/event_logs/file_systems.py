@@ -1,4 +1,4 @@
-"""File systems that hold logs, local or supported by fsspec, with one interface."""
+"""One interface for all file systems that contain logs: the local one, and those that fsspec supports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from sparkfuse_kernel.event_logs.log import LazyFile, Piece, UnreadableLogError
 
-# fsspec names the missing package for some protocols only, and for none of Hadoop's protocol names.
+# The package to install for a protocol: fsspec names it only for some protocols, and for none of Hadoop's protocol
+# names.
 _PACKAGES = {
     "abfs": "adlfs", "abfss": "adlfs", "adl": "adlfs", "az": "adlfs", "gcs": "gcsfs", "gs": "gcsfs",
     "hdfs": "pyarrow with Hadoop's native library", "http": "aiohttp", "https": "aiohttp", "oss": "ossfs",
@@ -45,7 +46,7 @@ class FileSystem(Protocol):
         ...
 
     def identity(self, folder: Entry) -> str:
-        """Return a text that is equal for two paths of the same folder."""
+        """Return a string that is the same for all paths that lead to this folder."""
         ...
 
     def piece(self, file: Entry) -> Piece:
@@ -76,7 +77,7 @@ class LocalFileSystem:
             return Entry(Path(path).name, path, stat.S_ISDIR(found.st_mode), found.st_size)
 
     def children(self, folder: Entry) -> list[Entry]:
-        """Return the entries of the folder, ordered by name, without those deleted meanwhile."""
+        """Return the entries of the folder, ordered by name; an entry that has just been deleted is left out."""
         with _local_errors(folder.path):
             names = sorted(os.listdir(folder.path))  # noqa: PTH208  only names are needed
         paths = [os.path.join(folder.path, name) for name in names]  # noqa: PTH118  keeps the path as the user wrote it
@@ -87,7 +88,7 @@ class LocalFileSystem:
         return str(Path(folder.path).resolve())
 
     def piece(self, file: Entry) -> Piece:
-        """Return the path of a regular file, or a reader for a pipe."""
+        """Return the path of a regular file; for a pipe, return its path and a reader."""
         if stat.S_ISREG(Path(file.path).stat().st_mode):
             return file.path
         return file.path, LazyFile(lambda: Path(file.path).open("rb"))
@@ -98,7 +99,7 @@ class LocalFileSystem:
 
 
 class RemoteFileSystem:
-    """A store that fsspec supports; files are streamed and not stored."""
+    """A remote store that fsspec supports; files are streamed and not stored on disk."""
 
     def __init__(self, files: Any, protocol: str) -> None:
         self._files, self._protocol = files, protocol
@@ -117,11 +118,11 @@ class RemoteFileSystem:
         return sorted(inside, key=lambda each: each.name)
 
     def identity(self, folder: Entry) -> str:
-        """Return its path, because stores have no links."""
+        """Return the folder's path, because remote stores have no links."""
         return folder.path
 
     def piece(self, file: Entry) -> Piece:
-        """Return a reader of the file."""
+        """Return the file's path for messages, and a reader."""
         return self.display_path(file.path), LazyFile(lambda: self._files.open(file.path, "rb"))
 
     def display_path(self, path: str) -> str:
@@ -135,7 +136,7 @@ class RemoteFileSystem:
         except FileNotFoundError as error:
             raise UnreadableLogError(f"{self.display_path(path)}: there is no such file or folder") from error
         except Exception as error:
-            # Each client has its own exceptions; the caller reports this sentence.
+            # Each client raises exceptions of its own; the caller reports this message.
             message = " ".join(str(error).split())[:300] or type(error).__name__
             raise UnreadableLogError(f"{self.display_path(path)}: cannot be read: {message}") from error
 
@@ -144,7 +145,7 @@ def without_credentials(url: str) -> str:
     """Remove user, password and query from a URL, because a query may contain an access signature."""
     parts = urlsplit(url)
     user, _, host = parts.netloc.rpartition("@")
-    # In Azure's URLs the container is in the place of the user.
+    # Azure's URLs have the container where other URLs have the user.
     kept = f"{user}@{host}" if user and parts.scheme in _CONTAINER_IS_USER and ":" not in user else host
     return urlunsplit((parts.scheme, kept, parts.path, "", ""))
 
@@ -155,7 +156,7 @@ def _remote(url: str) -> tuple[FileSystem, str]:
 
 
 def remote_files(url: str) -> tuple[Any, str]:
-    """Return fsspec's file system of a URL and the path inside it; Hadoop's protocol names are accepted.
+    """Return fsspec's file system for a URL, and the path inside it; Hadoop's protocol names are accepted.
 
     Raises UnreadableLogError.
     """
@@ -170,7 +171,7 @@ def remote_files(url: str) -> tuple[Any, str]:
         needs = f"install {package}" if package else " ".join(str(error).split())
         raise UnreadableLogError(f"{without_credentials(url)}: cannot read {protocol}:// here: {needs}") from error
     except Exception as error:
-        # An unknown protocol, wrong configuration, no network: each client has its own exceptions.
+        # For example an unknown protocol, wrong configuration or no network: each client raises exceptions of its own.
         message = " ".join(str(error).split())[:300] or type(error).__name__
         raise UnreadableLogError(f"{without_credentials(url)}: cannot be opened: {message}") from error
     return files, path

@@ -9,13 +9,13 @@ from sparkfuse_kernel.event_logs.file_systems import Entry, FileSystem, file_sys
 from sparkfuse_kernel.event_logs.layouts import Layout, layout_of, may_be_log, without_duplicates
 from sparkfuse_kernel.event_logs.log import Log, UnreadableLogError
 
-# Databricks delivers to <cluster>/eventlog/<host>/<context>; folders below this depth are not searched.
+# Folders deeper than this are not searched; Databricks delivers logs to <cluster>/eventlog/<host>/<context>.
 MAX_DEPTH = 6
 
 
 @dataclass
 class FoundLogs:
-    """The logs of a path in order, one sentence for each child that was skipped, and the folders searched."""
+    """The logs of a path in order, one sentence for each log or folder that was skipped, and the folders searched."""
 
     logs: list[Log] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
@@ -25,8 +25,8 @@ class FoundLogs:
 def find_logs(path: str) -> FoundLogs:
     """Find the logs of a local path or of a URL that fsspec supports, without reading them.
 
-    A folder is either one log (rolling, Spark 1.x, Databricks) or contains logs, one for each child.
-    Raises UnreadableLogError if there is no log, if the log is empty, or if the path cannot be reached.
+    A folder is either one log (rolling, Spark 1.x, Databricks), or each of its children is searched for logs. Raises
+    UnreadableLogError if there is no log, if the log is empty, or if the path cannot be reached.
     """
     file_system, inside = file_system_of(path)
     top = file_system.entry(inside)

@@ -16,22 +16,22 @@ _ROLLED = re.compile(r"events_(\d+)_.*")
 _FIRST_SPARK = re.compile(r"EVENT_LOG_(\d+)")
 _DELIVERED = re.compile(r"eventlog-\d{4}-\d{2}-\d{2}--\d{2}-\d{2}.*")
 _DELIVERED_LAST = "eventlog"
-# Bounds the list of missing files if a file name contains a huge index.
+# Limits the length of the list of missing files, in case a file name contains a huge index.
 MAX_GAP = 10_000
-# Files in log folders that are not logs: marker and checksum files of Spark and Hadoop.
+# Files in log folders that are not logs: hidden files, and marker and checksum files of Spark and Hadoop.
 _NO_LOG = re.compile(r"[._].*|.*\.crc|appstatus_.*|SPARK_VERSION_.*|COMPRESSION_CODEC_.*|APPLICATION_COMPLETE")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The names of a log's files in order, and the names of files that are missing among them."""
+    """The names of a log's files in order, and the names of files that are missing in the sequence."""
 
     names: tuple[str, ...]
     missing: tuple[str, ...] = ()
 
 
 def layout_of(folder: str, names: Iterable[str]) -> Layout | None:
-    """Return the layout of a folder that is itself one log, or None for any other folder.
+    """Return the layout of a folder that is one log; None for any other folder.
 
     ``folder`` is the folder's name, ``names`` are the names of its files.
     """
@@ -45,7 +45,7 @@ def may_be_log(name: str) -> bool:
 
 
 def without_duplicates(names: Sequence[str]) -> list[str]:
-    """Remove each log in progress whose finished log is there too, because object stores may keep both."""
+    """Leave out each `.inprogress` file whose finished log is also listed, because object stores may keep both."""
     known = set(names)
     return [name for name in names if not (name.endswith(".inprogress") and name.removesuffix(".inprogress") in known)]
 

@@ -1,4 +1,4 @@
-"""One event log: its files in reading order, and the errors of a path that is not a readable log."""
+"""One event log with its files in reading order, and the errors for a path that is not a readable log."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Reader(Protocol):
         ...
 
 
-# The path of a local file, which several threads may read at once, or a name and a reader.
+# The path of a local file, which several threads may read at once; or, for any other file, a name and a reader.
 Piece = str | tuple[str, Reader]
 
 
 class LazyFile:
-    """A file that is opened at the first read and closed at its end; so a log has at most one open file."""
+    """A file that is opened at the first read and closed at its end, so that a log has at most one open file."""
 
     def __init__(self, open_file: Callable[[], IO[bytes]]) -> None:
         self._open_file = open_file
@@ -36,7 +36,7 @@ class LazyFile:
         self._ended = False
 
     def read(self, size: int, /) -> bytes:
-        """Return at most ``size`` bytes, and none at the end. Raises what the file raises."""
+        """Return at most ``size`` bytes, and none at the end. Raises the exceptions of the file."""
         if self._ended:
             return b""
         if self._file is None:
@@ -52,8 +52,8 @@ class LazyFile:
 class Log:
     """The log of one application attempt.
 
-    ``name`` is its path or URL without credentials, ``size_bytes`` the stored size of its files, and ``missing`` the
-    names of files that the layout requires but the folder lacks.
+    ``name`` is the log's path or URL without credentials, ``size_bytes`` the size of its files as stored, and
+    ``missing`` the names of files that the layout requires but the folder lacks.
     """
 
     name: str
