@@ -1,4 +1,4 @@
-"""The fuse for job code. This module uses only the standard library. Without the plugin, every check passes."""
+"""`CircuitBreaker`, the fuse for job code. Without the plugin, every check passes. Uses only the standard library."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sparkfuse.hook_errors import (
 __all__ = ["CircuitBreaker", "FuseBlownError", "FuseError", "FuseWarnedError", "LimitExceededError"]
 
 UNREACHABLE: dict[str, Any] = {"mode": "unknown", "hold": False, "watching": False, "state": "unknown", "events": []}
-"""Result of `CircuitBreaker.state` under Spark Connect, without the plugin, or with a dead driver JVM."""
+"""What `CircuitBreaker.state` returns under Spark Connect, without the plugin, or if the driver's JVM is dead."""
 
 _STOPPED = ("requested", "ended", "unfreed")
 _blocks: ContextVar[tuple[tuple[CircuitBreaker, Block], ...]] = ContextVar("sparkfuse_blocks", default=())
@@ -33,16 +33,16 @@ _blocks: ContextVar[tuple[tuple[CircuitBreaker, Block], ...]] = ContextVar("spar
 class CircuitBreaker:
     """Limits blocks of job code, and explains when Sparkfuse stopped one; if it cannot check, the job may continue.
 
-    The fuse is open from the first act until `reset`, so a loop over `should_continue` stays ended.
-    Use it as a context manager, as a decorator (of `async def` too), or by `guard`.
+    The fuse is open from the first act until `reset`, so a loop over `should_continue` does not start again.
+    Use a breaker as a context manager, as a decorator (also of `async def` functions), or call its `guard`.
 
     Args:
         spark: the session (or context) of the job, classic or Spark Connect.
         name: name of the breaker in tags, errors and logs.
         max_seconds: limit of a block's time, in seconds.
-        max_spill: limit of the bytes spilled to disk, as a number or a text such as 10g.
+        max_spill: limit of the bytes spilled to disk, as a number or a string such as 10g.
         max_output_rows: limit of the rows that Spark counts as written.
-        max_cost: limit of core-hours times the price.
+        max_cost: limit of the cost, which is core-hours times the price.
         price: price of a core-hour; by default the setting `spark.sparkfuse.price.coreHour`.
         on_warn: what to do with a warning: `log` (default), `raise`, or a function that receives the error.
         on_open: a function that receives the error before it is raised.
@@ -73,10 +73,10 @@ class CircuitBreaker:
         self._warned_until = 0
 
     def state(self) -> dict[str, Any]:
-        """Return mode, hold, whether signals arrive and the fuse is open, and the last events; else `UNREACHABLE`."""
+        """Return the mode, the hold, `watching`, whether the fuse is open, and the last events; or `UNREACHABLE`."""
         try:
             state = json.loads(fuse_of(self._spark).state())
-        except Exception:  # the job may continue; the caller sees the state "unknown"
+        except Exception:  # the job may continue; the caller sees the state `unknown`
             return dict(UNREACHABLE)
         return state if isinstance(state, dict) else dict(UNREACHABLE)
 
@@ -89,7 +89,7 @@ class CircuitBreaker:
 
         Raises:
             FuseBlownError: a signal has stopped a part of this application.
-            FuseWarnedError: a signal has warned or was held, with `on_warn="raise"` only.
+            FuseWarnedError: a signal warned, or a hold prevented its act; only with `on_warn="raise"`.
         """
         state = self.state()
         stops = [event for event in state["events"] if event.get("outcome") not in ("warned", "held")]
@@ -99,11 +99,11 @@ class CircuitBreaker:
 
     @contextmanager
     def guard(self, doing: str = "") -> Iterator[None]:
-        """Check, then run a block with the limits; raise a `FuseError` if Sparkfuse caused it to fail.
+        """Call `check`, then run a block with the limits; raise a `FuseError` if Sparkfuse made the block fail.
 
         Raises:
-            FuseBlownError: before the block like `check`, or because a signal made the block fail, with Spark's
-                exception as its cause. All other exceptions pass unchanged.
+            FuseBlownError: `check` raised it, or a signal made the block fail; its cause is then Spark's exception.
+                All other exceptions pass unchanged.
             LimitExceededError: the block exceeded one of its limits and failed.
         """
         self.check()
@@ -122,7 +122,7 @@ class CircuitBreaker:
 
     @contextmanager
     def safe_point(self) -> Iterator[None]:
-        """Delay a stop of the current block until the end of a commit, for at most the configured time."""
+        """Delay a stop of the current block until the `with` block around a commit ends, for a limited time."""
         own = [block for breaker, block in _blocks.get() if breaker is self]
         if own:
             with own[-1].safe_point():
@@ -143,7 +143,7 @@ class CircuitBreaker:
         return bool(guard.__exit__(*error))
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function as a block; the jobs of an `async def` carry the tag only while it runs."""
+        """Return a function that runs as a block; an `async def` function carries the tag except while suspended."""
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
@@ -200,7 +200,7 @@ class CircuitBreaker:
         )
 
     def _stopped_since(self, seen: set[int], doing: str, tag: str) -> FuseError | None:
-        """Return the reason from the plugin's state; Spark gives none when the application is stopped."""
+        """Return the reason from the plugin's state, because the exception of a stopped application has none."""
         for event in reversed(self.state()["events"]):
             stopped = event.get("outcome") in _STOPPED and event.get("action") != "warn"
             own = event.get("action") == "stop_application" or any(
@@ -256,7 +256,7 @@ class _Tagged:
                 block.suspend()
                 try:
                     sent = yield awaited
-                except BaseException as error:  # the coroutine handles it, such as a cancellation
+                except BaseException as error:  # the coroutine handles the error, such as a cancellation
                     step = functools.partial(self._coroutine.throw, error)
                 else:
                     step = functools.partial(self._coroutine.send, sent)

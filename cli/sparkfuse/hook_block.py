@@ -28,7 +28,7 @@ class Limits:
     max_cost: float | None = None
 
     def suffix(self, price: float | None) -> str:
-        """Return the end of a tag with these limits; without a price there is no limit of the cost."""
+        """Return the part of a tag that encodes these limits; without a price the cost is not limited."""
         core_ms = None if self.max_cost is None or not price else self.max_cost / price * _MS_PER_HOUR
         found = {
             "t": None if self.max_seconds is None else self.max_seconds * 1_000,
@@ -42,7 +42,7 @@ class Limits:
 
 
 def as_bytes(size: int | str) -> int:
-    """Return a number of bytes, from a number or a text such as 512m or 10g."""
+    """Return the number of bytes that a number or a string such as 512m or 10g states."""
     found = re.fullmatch(r"(\d+)([kmgt]?)b?", str(size).strip().lower())
     if found is None:
         raise ValueError(f"not a size: {size!r}; write for example 512m or 10g")
@@ -50,7 +50,7 @@ def as_bytes(size: int | str) -> int:
 
 
 class Block:
-    """A block that runs now. Its jobs carry `tag`, on the thread that entered it."""
+    """A block that runs now. The jobs of the thread that entered the block carry `tag`."""
 
     def __init__(self, driver: PluginDriver | TagDriver | None, name: str, limits: Limits, price: float | None) -> None:
         plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:40] or "block"
@@ -86,7 +86,7 @@ class Block:
 
     @contextmanager
     def safe_point(self) -> Iterator[None]:
-        """Delay a stop of this block until the end, for a bounded time."""
+        """Delay a stop of this block until the end of the safe point, for a limited time."""
         self._safe(1)
         try:
             yield

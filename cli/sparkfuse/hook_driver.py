@@ -1,4 +1,4 @@
-"""Access of `CircuitBreaker` to the driver: the plugin, a driver without it, or a Connect server.
+"""How `CircuitBreaker` reaches the driver: through the plugin, through job tags without the plugin, or through Connect.
 
 It uses the standard library only.
 """
@@ -21,7 +21,7 @@ def warn_once(text: str) -> None:
 
 
 class PluginDriver:
-    """The plugin in this driver's JVM. It counts and cancels by itself."""
+    """The plugin in this driver's JVM. The plugin itself counts usage and cancels jobs."""
 
     cancels = False
 
@@ -53,7 +53,7 @@ class PluginDriver:
 
 
 class TagDriver:
-    """Job tags of Spark 3.5 and later, or operation tags of Connect; this process cancels after `max_seconds`."""
+    """Job tags of Spark 3.5 and later, or operation tags of Connect; Python cancels the jobs after `max_seconds`."""
 
     cancels = True
 
@@ -86,13 +86,13 @@ class TagDriver:
 
 
 def fuse_of(spark: Any) -> Any:
-    """Return the plugin's class Fuse; raises without a JVM."""
+    """Return the plugin's class Fuse; raises an exception if there is no JVM."""
     context = getattr(spark, "sparkContext", spark)
     return context._jvm.io.sparkfuse.spark.Fuse  # noqa: SLF001  # the only way in
 
 
 def driver_of(spark: Any) -> PluginDriver | TagDriver | None:
-    """Return the access to the driver of a session, or None if nothing can be limited."""
+    """Return the object that reaches the driver of a session, or None if no block can be limited."""
     if hasattr(spark, "interruptTag") and type(spark).__module__.startswith("pyspark.sql.connect"):
         return TagDriver(spark.addTag, spark.removeTag, spark.interruptTag)
     try:

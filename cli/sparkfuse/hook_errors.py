@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-# Written by the plugin's ReasonText; Spark includes it in the exception of a cancelled action.
+# The plugin's ReasonText writes this sentence; Spark includes it in the exception of a cancelled action.
 _SIGNAL = re.compile(
     r"\[SPARKFUSE_FUSE_BLOWN\] (?P<deed>.*?)\. Rule: (?P<rule>.*?)\. Evidence: (?P<evidence>.*?)"
     r"(?:\. Look at: (?P<look_at>.*?))?\. To override: (?P<override>.*?)\. \(signal (?P<signal_id>[^)]*)\)",
     re.DOTALL,
 )
-# Written by the plugin's Block.
+# The plugin's Block writes this sentence.
 _LIMIT = re.compile(
     r"\[SPARKFUSE_BLOCK_STOPPED\] (?P<deed>.*?)\. Tag: (?P<tag>\S+)\. Limit: (?P<limit>\w+) (?P<bound>\d+)\. "
     r"Evidence: (?P<evidence>.*?)\. To override: (?P<override>.*?)\. \(end\)",
@@ -26,9 +26,9 @@ class FuseError(RuntimeError):
         rule: id of the rule, or name of the limit.
         evidence: a sentence with the numbers.
         override: what the owner can do to allow this work.
-        look_at: address of the dashboard or id of the finding; may be empty.
+        look_at: address of the dashboard, or id of the finding; may be empty.
         doing: name of the breaker or the text passed to `CircuitBreaker.guard`; empty for `check`.
-        tag: tag of the block whose jobs were stopped; empty if no block was.
+        tag: tag of the block whose jobs were stopped; empty if no block was stopped.
         stopped_by: who or what stopped the work: `signal ID` of the fuse controller, or `limit` of the block.
     """
 
@@ -75,7 +75,7 @@ class LimitExceededError(FuseError):
 
 
 class FuseWarnedError(FuseError):
-    """A signal warned or was held, and stopped nothing; raised only with `on_warn="raise"`."""
+    """A signal that stopped nothing: it warned, or a hold prevented its act. Raised only with `on_warn="raise"`."""
 
     verb = "warned"
 
@@ -95,7 +95,7 @@ def from_event(event: dict[str, Any], doing: str, kind: type[FuseError] = FuseBl
 
 
 def from_text(text: str, doing: str, tag: str = "") -> FuseError | None:
-    """Return the error that an exception of Spark contains, or None; a limit of another block is none."""
+    """Return the error that Spark's exception text describes, or None; a limit of another block does not count."""
     signal = _SIGNAL.search(text)
     if signal is not None:
         return FuseBlownError(

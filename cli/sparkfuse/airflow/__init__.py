@@ -1,4 +1,4 @@
-"""Refuses retries of Airflow tasks that Sparkfuse knows to be in vain, for Airflow 2.10 and later.
+"""Refuses retries of Airflow tasks that would fail in the same way again, for Airflow 2.10 and later.
 
 It needs only Airflow and the package `sparkfuse` without extras. See docs/airflow.md.
 """

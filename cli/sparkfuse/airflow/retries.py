@@ -16,12 +16,13 @@ STORE = "SPARKFUSE_CLICKHOUSE_URL"
 # Factor of Airflow's own back-off from retry to retry, for versions where the setting is a factor.
 BACK_OFF_FACTOR = 2.0
 _APPLICATION_ID = re.compile(r"\b(?:application_\d{10,14}_\d{4,}|app-\d{14}-\d{4,}|spark-[0-9a-f]{32})\b")
-# Where Airflow's hook for spark-submit keeps the id that it found in the output.
+# Attributes in which Airflow's hook for spark-submit keeps the application id that it found in the output.
 _HOOK_ATTRIBUTES = ("_yarn_application_id",)
 _log = logging.getLogger("airflow.task.sparkfuse")
 
 ApplicationId = Callable[[], "str | None"]
-# Exceptions by which a task chooses its own state. Names, because their modules differ between Airflow 2 and 3.
+# Exceptions by which a task chooses its own state. They are listed by name, because their modules differ between
+# Airflow 2 and 3.
 _OWN_STATES = frozenset(
     {
         "AirflowSkipException",
@@ -37,16 +38,16 @@ _OWN_STATES = frozenset(
 def refuse_doomed_retries(
     application_id: ApplicationId | None = None, refuse: Collection[str] = (NEVER,)
 ) -> Iterator[None]:
-    """Fail the task without further retries if its Spark job failed in a way that a retry repeats.
+    """Fail the task without further retries if a retry of its Spark job would fail in the same way.
 
-    Use it as a decorator of a task's function or around its code. The verdict comes from the exception if it is one of
-    Spark, or else from Sparkfuse's store if ``SPARKFUSE_CLICKHOUSE_URL`` is set and the application id is known.
-    Without a verdict, and for transient failures, the exception passes unchanged, so Airflow retries as configured.
-    The verdict is written to the task's log.
+    Use it as a decorator of a task's function or around its code. The verdict comes from the exception if Spark raised
+    it. Otherwise it comes from Sparkfuse's store, if ``SPARKFUSE_CLICKHOUSE_URL`` is set and the application id is
+    known. Without a verdict, and for transient failures, the exception passes unchanged, so Airflow retries as
+    configured. The verdict is written to the task's log.
 
     Args:
-        application_id: returns Spark's application id after the failure; by default it is searched in the exception.
-        refuse: the verdicts on which retries are refused: ``never``, and ``larger`` if you wish.
+        application_id: returns Spark's application id after the failure; by default the exception is searched for it.
+        refuse: the verdicts on which retries are refused, ``never`` or ``larger``.
 
     Raises:
         AirflowFailException: the retry is refused; its cause is the original exception.
@@ -102,7 +103,8 @@ def _verdict(error: Exception, application_id: ApplicationId | None) -> Verdict 
 
 def _switch_on_back_off(operator: Any) -> None:
     if not operator.retry_exponential_backoff:
-        # A flag before Airflow made it a factor; there, a factor of True is 1 and means no back-off.
+        # In old versions of Airflow the setting is a flag. In new ones it is a factor, where True is 1 and means no
+        # back-off.
         flag = isinstance(operator.retry_exponential_backoff, bool)
         operator.retry_exponential_backoff = True if flag else BACK_OFF_FACTOR
 

@@ -24,7 +24,7 @@ WHERE app_id = {app_id:String} AND step = 'sent' AND mode = 'act' AND action != 
 )
 ORDER BY at_ms DESC LIMIT 1 FORMAT JSONEachRow
 """
-# Only the job that ended last: an earlier failure did not end the application.
+# Only the job that ended last counts, because an earlier failed job did not end the application.
 _LAST_JOB = """
 SELECT ifNull(job_ended_succeeded, false) AS succeeded, ifNull(job_ended_failure_reason, '') AS text FROM facts
 WHERE app_id = {app_id:String} AND job_ended_job_id IS NOT NULL
@@ -37,7 +37,7 @@ LIMIT 1 FORMAT JSONEachRow
 
 
 class StoreUnreachableError(RuntimeError):
-    """The store does not answer, or refuses the query; the text is one sentence without a password."""
+    """The store does not answer or refuses the query. The message is one sentence and contains no password."""
 
 
 def verdict_of_application(
@@ -49,14 +49,14 @@ def verdict_of_application(
 ) -> Verdict | None:
     """Return the verdict on a failed application; None if the store does not know why it failed.
 
-    Waits at most ``wait_seconds`` until the store has the end of the application or a verdict.
+    Waits up to ``wait_seconds`` until the store has the end of the application or the reason of its failure.
 
     Args:
         url: address of ClickHouse, such as ``http://user:password@host:8123/sparkfuse``.
         app_id: Spark's application id.
-        wait_seconds: how long to wait for the loader, in seconds.
+        wait_seconds: the longest wait for the loader, in seconds.
         clock: monotonic time in seconds.
-        pause: waits some seconds.
+        pause: waits for the given seconds.
 
     Raises:
         StoreUnreachableError: the store does not answer.

@@ -11,10 +11,10 @@ from sparkfuse_rules.knowledge.first_cause import first_cause
 
 NEVER, TRANSIENT, LARGER = "never", "transient", "larger"
 FUSE = "fuse"
-# Written by the plugin into the exception of a stopped job, and by `sparkfuse.hook` into its own exception.
+# The plugin writes the first form into the exception of a stopped job; the second is the text of `FuseBlownError`.
 _FUSE_TEXT = re.compile(r"\[SPARKFUSE_FUSE_BLOWN\].{0,2000}|the fuse has blown.{0,2000}", re.DOTALL)
 _FUSE_ERROR = "sparkfuse.hook_errors"
-# An exception of PySpark or of its gateway; the texts of other exceptions must name a class of Spark.
+# Exceptions of these packages come from Spark; the text of any other exception must name a class of Spark.
 _SPARK_PACKAGES = ("pyspark", "py4j")
 _SPARK_TEXT = re.compile(r"\borg\.apache\.spark\.|\bpyspark\.errors\.|\bpy4j\.protocol\.")
 MOST_CAUSES = 20
@@ -40,7 +40,7 @@ class Verdict:
 
 
 def fuse_verdict(reason: str) -> Verdict:
-    """Return the verdict on a job that the fuse stopped: without a change it would run away again."""
+    """Return the verdict on a job that the fuse stopped: never retry, because the job would run away again."""
     return Verdict(NEVER, FUSE, f"The fuse stopped the job: {' '.join(reason.split())}")
 
 
@@ -72,7 +72,7 @@ def verdict_of_exception(error: BaseException) -> Verdict | None:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield the exception, then what it was raised from or while handling; limited, because chains can be circular."""
+    """Yield the exception and the chain of its causes, at most ``MOST_CAUSES``, because a chain can be circular."""
     current: BaseException | None = error
     for _ in range(MOST_CAUSES):
         if current is None:

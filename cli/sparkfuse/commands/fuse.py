@@ -1,4 +1,4 @@
-"""`sparkfuse fuse`: what the fuse does and why, and the orders of operators: hold, release, arm, disarm, approve."""
+"""The command `sparkfuse fuse`: explains what the fuse does and why, and gives orders such as hold, arm and approve."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Answer = TypeVar("Answer")
 UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 commands = typer.Typer(help="Show what the fuse does and why; hold, arm and approve its acts.", no_args_is_help=True)
-Reason = Annotated[str, typer.Option("--reason", help="Why, in one sentence; it is in the audit log.")]
+Reason = Annotated[str, typer.Option("--reason", help="The reason, in one sentence, for the audit log.")]
 Actor = Annotated[str, typer.Option("--actor", help="Your name in the audit log (default: the user of this shell).")]
 Key = Annotated[
     Path | None, typer.Option("--key", help="Private key that signs orders (default: SPARKFUSE_APPROVE_KEY).")
@@ -41,8 +41,8 @@ Rule = Annotated[str, typer.Option("--rule", help="Pattern of the rule, with * a
 Job = Annotated[str, typer.Option("--job", help="Pattern of the job key, with * and ?.")]
 App = Annotated[str, typer.Option("--app", help="Pattern of the application id, with * and ?.")]
 Cluster = Annotated[str, typer.Option("--cluster", help="Pattern of the cluster, with * and ?.")]
-For = Annotated[str, typer.Option("--for", help="How long, such as 30m, 12h or 7d.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, help="Most rows.")]
+For = Annotated[str, typer.Option("--for", help="Duration, such as 30m, 12h or 7d.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="Largest number of rows.")]
 
 
 @commands.command()
@@ -75,7 +75,7 @@ def status(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     steps = ", ".join(f"{count} {step}" for step, count in _counts(recent).items()) or "none"
     typer.echo(f"Steps of the last hour: {steps}.")
     for key, reason in book.unverified().items():
-        typer.echo(f"Everything is held: the control {key!r} cannot be verified: {reason}.")
+        typer.echo(f"Nothing is stopped, because the control {key!r} cannot be verified: {reason}.")
     for each in protected:
         patterns = ", ".join(f"{name} {getattr(each, name)}" for name in PATTERNS if getattr(each, name) != "*")
         typer.echo(f"Protected by sparkfuse.yaml: {patterns or 'every job'} ({each.reason}).")
@@ -126,7 +126,7 @@ def audit(
 
 @commands.command()
 def report(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
-    """Show for each rule how the hooks answered probes, and what acts did: the record that arming needs."""
+    """Show for each rule how hooks answered probes and how acts ended; arming a rule requires this record of probes."""
     from sparkfuse_native_analytics.fuse_operator import state
 
     rows = state.report(_ask(lambda: state.read_audit(_settings(home))))
@@ -141,7 +141,7 @@ def hold(
     reason: Reason, rule: Rule = "", job: Job = "", app: App = "", cluster: Cluster = "", for_: For = "24h",
     home: Home = DEFAULT_HOME, actor: Actor = "", key: Key = None,
 ) -> None:  # fmt: skip
-    """Prevent the fuse from stopping what matches all patterns; running jobs obey before their next act."""
+    """Prevent acts on everything that matches all patterns; hooks of running jobs obey before their next act."""
     from sparkfuse_native_analytics.fuse_operator import orders
 
     if not (rule or job or app or cluster):
@@ -169,11 +169,14 @@ def release(control_id: str, reason: Reason, home: Home = DEFAULT_HOME, actor: A
 @commands.command()
 def arm(
     rule: Annotated[str, typer.Option("--rule", help="Id of the rule.")],
-    action: Annotated[str, typer.Option("--action", help="The action that is allowed, such as cancel_query.")],
+    action: Annotated[str, typer.Option("--action", help="The action to allow, such as cancel_query.")],
     reason: Reason, job: Job = "", app: App = "", cluster: Cluster = "", for_: For = "90d",
     home: Home = DEFAULT_HOME, actor: Actor = "", key: Key = None,
 ) -> None:  # fmt: skip
-    """Allow one action of one rule. Refused without a record of enough healthy probes and no false one."""
+    """Allow one action of one rule.
+
+    Refused unless enough healthy runs of the rule were probed and none had a false probe.
+    """
     from sparkfuse_native_analytics.fuse_operator import orders, state
 
     settings = _settings(home)
@@ -196,7 +199,7 @@ def disarm(control_id: str, reason: Reason, home: Home = DEFAULT_HOME, actor: Ac
 
 @commands.command()
 def revoke(key_id: str, reason: Reason, home: Home = DEFAULT_HOME, actor: Actor = "", key: Key = None) -> None:
-    """Make the signatures of a key invalid for all running jobs, for ever; sign with another key."""
+    """Make all signatures of a key invalid for running jobs, permanently; sign this order with another key."""
     from sparkfuse_native_analytics.fuse_operator import orders
 
     _give(orders.revoke(key_id, reason), home, actor, key)
@@ -204,7 +207,10 @@ def revoke(key_id: str, reason: Reason, home: Home = DEFAULT_HOME, actor: Actor 
 
 @commands.command()
 def approve(digest: str, home: Home = DEFAULT_HOME, actor: Actor = "", key: Key = None) -> None:
-    """Approve one requested act, once, within 15 minutes; `sparkfuse fuse status` lists the requests."""
+    """Approve one requested act; the approval is valid once, for 15 minutes.
+
+    `sparkfuse fuse status` lists the requests.
+    """
     from sparkfuse_native_analytics.fuse_operator import orders, state
 
     settings = _settings(home)
@@ -218,7 +224,7 @@ def approve(digest: str, home: Home = DEFAULT_HOME, actor: Actor = "", key: Key 
 
 @commands.command()
 def policies(home: Home = DEFAULT_HOME) -> None:
-    """Print the policies of all rules with a fuse, for `spark.sparkfuse.fuse.policies`: one line of JSON each."""
+    """Print the policies of all rules with a fuse, one JSON object per line, for `spark.sparkfuse.fuse.policies`."""
     from sparkfuse.stack.job_properties import policy_lines
 
     typer.echo(policy_lines(_settings(home)), nl=False)
@@ -262,7 +268,8 @@ def _end(control_id: str, kind: str, reason: str, home: Path, actor: str, key: P
     book, in_force = _ask(lambda: state.read_controls(settings, _trusted(settings, home)))
     found = next((each for each in in_force if (each.control_id, each.kind) == (control_id, kind)), None)
     if kind == "hold" and control_id in book.unverified():
-        # A record that cannot be verified holds everything; a signed release with its id replaces it.
+        # While a control cannot be verified, nothing is stopped; a signed release with the same id replaces the
+        # control.
         found = orders.hold(orders.Selection(), reason, _now_ms(), control_id)
     if found is None:
         raise StartError(f"no {kind} {control_id!r} is in force; `sparkfuse fuse status` lists them", USAGE)
