@@ -1,1 +1,1 @@
-"""The store, the loader, offline analysis and the fuse controller."""
+"""The store and its queries, the loader, offline analysis, traces, the fuse controller and the external actuator."""

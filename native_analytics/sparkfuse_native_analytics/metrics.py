@@ -1,4 +1,4 @@
-"""Creates prometheus-client metrics from the names in the contract."""
+"""Creates metrics of the library prometheus-client from the names and help texts in the contract."""
 
 from __future__ import annotations
 

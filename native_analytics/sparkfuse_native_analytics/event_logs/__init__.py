@@ -1,1 +1,1 @@
-"""Reads event logs into Arrow tables and scrubs their texts."""
+"""Reads event logs into Arrow tables and masks secrets in their texts."""

@@ -1,4 +1,4 @@
-"""Reads event logs with the kernel; other modules of this component do not call the kernel for logs."""
+"""Reads event logs with the kernel; all other modules of this component read logs through this module."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sparkfuse_kernel import Batches
 
 THREADS = 2
-# Limit of logs that are read ahead, before the caller requests them.
+# Maximum number of logs that are read ahead, before the caller requests them.
 PREFETCHED_LOGS = 4
 StageKey = tuple[int, int]
 
@@ -32,7 +32,7 @@ class LogTables:
     batches: Callable[[str], Batches]
 
     def table(self, name: str) -> pa.Table:
-        """Return a pyarrow table that shares the kernel's memory; secrets in texts of users are masked."""
+        """Return a pyarrow table that shares the kernel's memory; secrets in texts that users wrote are masked."""
         import pyarrow as pa
 
         return scrubbed(name, pa.table(self.batches(name)))
@@ -48,9 +48,9 @@ def read_log(
 ) -> LogTables:
     """Read a whole log; damage inside a file is recorded in the evidence and not raised.
 
-    ``environment`` lists the property keys to keep (a key that ends in ``*`` is a prefix). ``tables`` may name
-    ``tasks`` and ``task_starts``, which are read only on request; ``tasks_of`` limits them to these stage attempts.
-    Raises UnreadableLogError if a file cannot be opened, and NoEventLogError if the log contains no event.
+    ``environment`` lists the keys of the properties to keep (a key that ends in ``*`` is a prefix). ``tables`` may
+    contain ``tasks`` and ``task_starts``, which are read only on request; ``tasks_of`` limits their rows to these stage
+    attempts. Raises UnreadableLogError if a file cannot be opened, and NoEventLogError if the log contains no event.
     """
     import sparkfuse_kernel
 

@@ -1,4 +1,4 @@
-"""Masks secrets in the texts of a log's tables, because Spark's own redaction leaves most of them in its event logs.
+"""Masks secrets in the texts of a log's tables, because Spark's own redaction leaves most secrets in event logs.
 
 The collectors use the same scrubber, so a stage or job has the same name live and offline.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Scrubber = Callable[[str], str]
-# Columns that contain texts of users, by table.
+# Columns that contain texts written by users, by table.
 TEXTS: Mapping[str, Mapping[str, Scrubber]] = {
     "applications": {"name": scrub},
     "jobs": {"description": scrub_query, "job_group": scrub, "failure_reason": scrub},
@@ -28,7 +28,7 @@ TEXTS: Mapping[str, Mapping[str, Scrubber]] = {
 
 
 def scrubbed(name: str, table: pa.Table) -> pa.Table:
-    """Return the pyarrow table ``name`` of a log with its texts scrubbed; each distinct text is scrubbed once."""
+    """Return the pyarrow table ``name`` of a log with secrets masked; each distinct text is scrubbed once."""
     for column, scrubber in TEXTS.get(name, {}).items():
         table = table.set_column(table.schema.get_field_index(column), column, _scrubbed(table[column], scrubber))
     return table

@@ -1,6 +1,6 @@
-"""Rows of the kernel's tables of an event log as types, as `to_pylist` returns them.
+"""Types of the rows that `to_pylist` returns for the kernel's tables of an event log.
 
-`_kernel.pyi` describes each column. Times are ms since the epoch. A column that a log can lack is None.
+`_kernel.pyi` describes each column. Times are ms since the epoch. A value that the log does not contain is None.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TypedDict
 
 
 class Distribution(TypedDict):
-    """How a number is distributed over the succeeded attempts of a stage; without attempts, only `n` and `sum`."""
+    """How a number is distributed over the succeeded task attempts; if there are none, only `n` and `sum` are set."""
 
     n: int
     sum: int
@@ -20,7 +20,7 @@ class Distribution(TypedDict):
 
 
 class ApplicationRow(TypedDict):
-    """One start of the application."""
+    """One application attempt: one start event of the log."""
 
     app_id: str | None
     attempt: str | None
@@ -179,7 +179,7 @@ class EnvironmentRow(TypedDict):
 
 
 class ReadFile(TypedDict):
-    """What was read of one file."""
+    """What was read from one file."""
 
     name: str
     codec: str
@@ -200,7 +200,7 @@ class LineEvidence(TypedDict):
 
 
 class LogEvidence(TypedDict):
-    """What was read of a log and what was not."""
+    """What was read from a log and what was not."""
 
     files: list[ReadFile]
     plain_bytes: int

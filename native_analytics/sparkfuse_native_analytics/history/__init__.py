@@ -1,1 +1,1 @@
-"""Reads the logs of ended applications in worker processes: rows for the store and training samples for baselines."""
+"""Reads logs of ended applications in worker processes; gives rows for the store and training samples for baselines."""

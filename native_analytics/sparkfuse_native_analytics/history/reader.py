@@ -1,7 +1,7 @@
 """Returns the history of a log only after its training samples are in the baselines.
 
-If the process is killed before the result is returned, the log is read again. Its samples are then added again, which
-has no effect.
+If the process is killed before the result is returned, the log is read again. Adding the same samples a second time has
+no effect.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from confluent_kafka import KafkaException
 from sparkfuse_native_analytics.history.workers import HistoryResult, HistoryWorkers
 
 RETRY_SECONDS = 5.0
-# Limit of logs whose samples are added together; each group reads the topic ``baselines`` once.
+# Maximum number of logs whose samples are added together; the topic ``baselines`` is read once for each such group.
 MAX_GROUP = 500
 _log = logging.getLogger("sparkfuse.ship")
-# Adds serialized Baseline messages with one sample each; returns the number of baselines that changed. Raises
-# KafkaException.
+# A function that adds serialized Baseline messages with one sample each, and returns the number of baselines that
+# changed. Raises KafkaException.
 UpdateBaselines = Callable[[Sequence[bytes]], int]
 
 
@@ -38,16 +38,16 @@ class HistoryReader:
         self._thread.start()
 
     def request(self, name: str, path: str) -> None:
-        """Start to read the log at ``path``, a path or URL."""
+        """Start reading the log at ``path``, a path or URL."""
         self._workers.request(name, path)
 
     @property
     def pending(self) -> int:
-        """The number of requested logs whose result was not returned yet."""
+        """The number of requested logs whose results have not been returned yet."""
         return self._workers.pending + self._updating
 
     def results(self) -> Iterator[HistoryResult]:
-        """Yield the results that are ready and whose samples are in the baselines, each once."""
+        """Yield each result once, as soon as it is ready and its samples are in the baselines."""
         for result in self._workers.results():
             self._updating += 1
             (self._to_update if result.samples else self._ready).put(result)
@@ -87,7 +87,10 @@ class HistoryReader:
             yield result
 
     def _update(self, group: Sequence[HistoryResult]) -> bool | None:
-        """Update the baselines, with retries until the broker answers; False if impossible, None if stopped before."""
+        """Update the baselines; retry until the broker answers.
+
+        Return False if the update is impossible, and None if the reader was stopped first.
+        """
         samples = [sample for result in group for sample in result.samples]
         while not self._stop.is_set():
             try:
@@ -96,8 +99,9 @@ class HistoryReader:
                 _log.warning("baselines cannot be updated now, retrying in %.0f s: %s", RETRY_SECONDS, error)
                 self._stop.wait(RETRY_SECONDS)
             except Exception:
-                # An unexpected error, such as a full disk. Without this thread no history would be sent, so the rows
-                # are sent without updating baselines. The log has the reason, and the caller counts such logs.
+                # An unexpected error, such as a full disk, must not end this thread, because then no history would be
+                # sent. The rows are sent without updating baselines; the message logs the reason, and the caller counts
+                # these event logs.
                 _log.exception("the baselines were not updated from %d logs; their rows are sent anyway", len(group))
                 return False
             else:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 # A worker process is replaced after this many logs.
 LOGS_PER_WORKER = 200
-# Limit of attempts for one log. If a worker dies, all logs in progress are read again; a log that kills its worker must
-# not be read forever.
+# Maximum number of attempts for one log. If a worker dies, all logs in progress are read again; because of the limit, a
+# log that kills its worker is not read forever.
 MAX_ATTEMPTS = 3
-# Logs submitted to the pool per worker; the rest waits in a queue.
+# Number of logs submitted to the pool per worker; the other logs wait in a queue.
 SUBMITTED_PER_WORKER = 2
 
 
@@ -24,9 +24,9 @@ class HistoryResult:
     """The result of reading one log.
 
     ``rows`` are serialized HistoryRow messages, ``names`` serialized DisplayName messages, and ``samples`` serialized
-    Baseline messages with one sample each. ``failure`` is the reason in one sentence if the log could not be read.
-    ``ended`` is false if the log has no end of the application. ``baselines_updated`` is false if the samples could not
-    be added to the baselines.
+    Baseline messages with one sample each. If the log could not be read, ``failure`` is the reason in one sentence.
+    ``ended`` is false if the log does not contain the end of the application. ``baselines_updated`` is false if the
+    samples could not be added to the baselines.
     """
 
     name: str
@@ -40,7 +40,7 @@ class HistoryResult:
 
 
 def read_history(name: str, path: str, cluster: str, tenant: str) -> HistoryResult:
-    """Read the log at ``path``, a path or URL. Never raises for a bad log: the reason is in ``failure``."""
+    """Read the log at ``path``, a path or URL. If it cannot be read, nothing is raised; ``failure`` is the reason."""
     from sparkfuse_kernel.event_logs.find import find_logs
     from sparkfuse_kernel.event_logs.log import UnreadableLogError
     from sparkfuse_native_analytics.offline.application import read_application
@@ -79,11 +79,11 @@ class HistoryWorkers:
 
     @property
     def pending(self) -> int:
-        """The number of requested logs whose result was not returned yet."""
+        """The number of requested logs whose results have not been returned yet."""
         return len(self._waiting) + len(self._running)
 
     def results(self) -> Iterator[HistoryResult]:
-        """Yield the results that are ready, each once."""
+        """Yield each result once, as soon as it is ready."""
         for name in [name for name, (_, future) in self._running.items() if future.done()]:
             path, future = self._running.pop(name)
             result = self._result(name, path, future)
@@ -93,7 +93,7 @@ class HistoryWorkers:
         self._submit_waiting()
 
     def close(self) -> None:
-        """Stop the workers. Results that were not returned are lost; the caller requests those logs again later."""
+        """Stop the workers. Results that were not returned are lost; the caller must request their logs again later."""
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
 
@@ -111,7 +111,7 @@ class HistoryWorkers:
 
     def _pool(self) -> ProcessPoolExecutor:
         if self._executor is None:
-            # Spawned, because a fork would copy the threads and connections of the Kafka client.
+            # Workers are spawned, because a fork would copy the threads and connections of the Kafka client.
             context = multiprocessing.get_context("spawn")
             self._executor = ProcessPoolExecutor(self._workers, context, max_tasks_per_child=LOGS_PER_WORKER)
         return self._executor

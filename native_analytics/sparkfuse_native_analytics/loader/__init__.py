@@ -1,1 +1,1 @@
-"""The loader writes Kafka topics to the store; a kill at any time neither loses nor duplicates rows."""
+"""The loader writes Kafka topics to the store; if it is killed at any time, no row is lost or duplicated."""

@@ -1,4 +1,4 @@
-"""Converts records of one partition to Arrow tables. Topics with many records need no loop over their rows."""
+"""Converts records of one partition to Arrow tables; for topics with many records, without a Python loop over rows."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class Batch:
 
 
 def make_batch(feed: Feed, records: Records, topic_id: str) -> Batch:
-    """Decode records into the feed's tables; the same records always give the same batch.
+    """Decode records into the feed's tables; equal records always give an equal batch.
 
-    ``topic_id`` distinguishes a topic from an earlier one of the same name.
+    ``topic_id`` distinguishes a topic from an earlier topic of the same name.
     """
     values, unread = _as_protobuf(feed, records.values)
     decoded = feed.decoder.decode(values)
@@ -112,7 +112,7 @@ def _with_keys(feed: Feed, rows: pa.Table, kept: Any) -> tuple[pa.Table, Any, di
 
 
 def _table(feed: Feed, rows: pa.Table, partition: int, offsets: Offsets) -> pa.Table:
-    # Empty columns are not sent, because ClickHouse fills in NULLs at a fraction of the cost.
+    # Empty columns are not sent, because ClickHouse fills in NULLs much faster.
     columns = {name: rows[source] for name, source in feed.columns.items() if rows[source].null_count < rows.num_rows}
     columns["kafka_partition"] = pa.array(np.full(rows.num_rows, partition, dtype=np.int32))
     columns["kafka_offset"] = pa.array(offsets)
@@ -124,13 +124,13 @@ def _ended_stages(live: pa.Table) -> tuple[str, pa.Table]:
     if f"{STAGE}_status" not in live.column_names:
         return ENDED_STAGES, live.slice(0, 0)
     ended = pc.and_(pc.equal(live["row"], STAGE), pc.not_equal(live[f"{STAGE}_status"], RUNNING))
-    rows = live.filter(ended)  # a null counts as false
+    rows = live.filter(ended)  # a null in the mask counts as false
     names = {name: column.name for name, column in ended_stage_columns().items() if column.name in live.column_names}
     return ENDED_STAGES, pa.table({name: rows[source] for name, source in names.items()}).combine_chunks()
 
 
 def _logged_stages(history: pa.Table) -> tuple[str, pa.Table]:
-    """Return stages from event logs in the columns of ended_stages; such stages have no row number."""
+    """Return stages from event logs in the columns of ended_stages; row_seq is 0, because logs do not number rows."""
     rows = history.filter(pc.equal(history["row"], STAGE))
     names = {name: source for name, source in logged_stage_columns().items() if source in history.column_names}
     columns = {name: rows[source] for name, source in names.items()}

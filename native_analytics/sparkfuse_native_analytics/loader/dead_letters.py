@@ -1,4 +1,4 @@
-"""Writes invalid records with reason and origin to the dead-letter topic, before their batch is stored."""
+"""Writes invalid records with their reason and origin to the dead-letter topic, before their batch is stored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOOK_SECONDS = 0.5
 
 
 class DeadLetterWriter:
-    """Writes dead letters, and waits if the broker does not answer."""
+    """Writes dead letters; if the broker does not answer, it waits."""
 
     def __init__(self, settings: Settings, on_error: Callable[[KafkaError], None]) -> None:
         self._topic = topic_name("dead-letters", settings.topic_prefix)
@@ -38,7 +38,7 @@ class DeadLetterWriter:
     def write(self, topic: str, partition: int, rejected: Iterable[Rejected], stop: threading.Event) -> None:
         """Write dead letters and wait until the broker has stored them.
 
-        If ``stop`` is set before, the letters are written again after the next start.
+        If ``stop`` is set first, the letters are written again after the next start.
         """
         for each in rejected:
             letter = DeadLetter(

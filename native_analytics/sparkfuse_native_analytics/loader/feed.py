@@ -1,4 +1,4 @@
-"""The feeds of the loader: each one is a topic, its message and the table that it fills."""
+"""The feeds of the loader: each feed is a topic, the message of the topic, and the table that the topic fills."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparkfuse_contracts.wire import from_json
 from sparkfuse_kernel import Decoder
 
 _PACKAGE = "sparkfuse.contracts"
-# The kind of the pipeline's clock records, which belong to no application and are not stored.
+# The kind of clock records (ticks), which belong to no application and are not stored.
 TICK = "tick"
 
 
@@ -30,9 +30,9 @@ def _json(message_class: type[Message]) -> Callable[[bytes], bytes]:
 class Feed:
     """One topic and its table.
 
-    ``choice`` names the column with the kind of a record, if the message has kinds. ``to_protobuf`` converts a record
-    of a JSON topic to the message and validates it; such topics have few records. ``to_protobuf`` is None if the record
-    is the message already.
+    If the message has kinds, ``choice`` is the name of the column that contains the kind. For a JSON topic,
+    ``to_protobuf`` validates a record and converts it to the message; these topics have few records. For a Protobuf
+    topic, ``to_protobuf`` is None.
     """
 
     topic: str
@@ -48,14 +48,14 @@ class Feed:
 
     @cached_property
     def columns(self) -> Mapping[str, str]:
-        """The name of the kernel's column for each column of the table."""
+        """Maps each column of the table to the kernel's column."""
         there = set(self.decoder.columns)
         pairs = {column.name: "_".join(column.path) or column.name for column in tables()[self.table].columns}
         return {name: source for name, source in pairs.items() if source in there and name not in KAFKA_COLUMNS}
 
     @cached_property
     def required(self) -> tuple[str, ...]:
-        """The columns that each record must have: the columns of the key, and the kind."""
+        """The columns that must have a value in each record: the columns of the key, and the kind."""
         key = tuple(name for name in tables()[self.table].key if name in self.columns)
         return (self.choice, *key) if self.choice else key
 

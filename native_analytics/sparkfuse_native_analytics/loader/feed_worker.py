@@ -1,4 +1,4 @@
-"""Loads one feed: reads, decodes, writes dead letters and stores, until it is stopped."""
+"""Loads one feed until it is stopped: reads records, decodes them, writes dead letters, and stores batches."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class LoaderMetrics:
         self.seconds = histogram(metric_names.BATCH_SECONDS, registry)
 
     def kafka_error(self, error: KafkaError) -> None:
-        """Count an error of the Kafka client, which recovers by itself; log the error at debug level only."""
+        """Count an error of the Kafka client. Log it only at debug level, because the client recovers by itself."""
         self.kafka_errors.labels(COMPONENT).inc()
         _log.debug("Kafka: %s", error.str())
 
 
 @dataclass(frozen=True)
 class FeedWorker:
-    """Loads one feed in its own thread, so that no topic waits for another."""
+    """Loads one feed in its own thread, so that no topic waits for another topic."""
 
     feed: Feed
     reader: TopicReader
@@ -55,7 +55,7 @@ class FeedWorker:
     stop: threading.Event
 
     def run(self) -> None:
-        """Load until ``stop`` is set."""
+        """Load the feed until ``stop`` is set."""
         try:
             while not self.stop.is_set():
                 for records in self.reader.read(BATCH_RECORDS, BATCH_SECONDS):
@@ -80,7 +80,7 @@ class FeedWorker:
 
 
 def watch_lag(workers: list[FeedWorker], metrics: LoaderMetrics, stop: threading.Event) -> None:
-    """Update the lag of each topic every few seconds, also while the store does not answer."""
+    """Update the lag metric of each topic every few seconds, even while the store does not answer."""
     while not stop.is_set():
         for worker in workers:
             if stop.is_set():

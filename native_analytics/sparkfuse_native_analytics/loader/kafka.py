@@ -1,4 +1,4 @@
-"""Kafka input of the loader: assigned partitions, and records as columns."""
+"""Kafka input of the loader: assigns partitions at stored offsets, and returns records as columns."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.loader.batch import Records
 
 ANSWER_SECONDS = 10.0
-# The lag is only a metric: a broker that does not answer must not delay a stop.
+# A short limit, because the lag is only a metric: a broker that does not answer must not delay a stop.
 LAG_ANSWER_SECONDS = 1.0
-# Limit of records that a consumer buffers before they are stored.
+# Maximum size of the records that a consumer buffers before they are stored.
 AHEAD_KILOBYTES = 16 * 1024
 
 
 class TopicReader:
-    """Reads the partitions of one topic from given offsets, without a group: the offsets are in the store."""
+    """Reads the partitions of one topic from offsets that are in the store, so it needs no consumer group."""
 
     def __init__(self, settings: Settings, topic: FoundTopic, on_error: Callable[[KafkaError], None]) -> None:
         self.topic = topic
         self._next: dict[int, int] = {}
         self._consumer = Consumer(client_configuration(settings, {
             "client.id": f"sparkfuse-loader-{topic.name}",
-            "group.id": f"{settings.topic_prefix}.loader",  # required by the client; nothing is ever committed to it
+            "group.id": f"{settings.topic_prefix}.loader",  # required by the client; no offset is committed
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "isolation.level": "read_committed",
@@ -39,7 +39,7 @@ class TopicReader:
     def start(self, stored: Mapping[int, int]) -> list[int]:
         """Resume after the stored offsets; return the partitions whose stored offset does not exist in Kafka.
 
-        These partitions belong to a topic that was created again, and are read from their beginning.
+        A partition without its stored offset belongs to a topic that was created again; it is read from its beginning.
         """
         renewed = []
         for partition in self.topic.partitions:
@@ -69,7 +69,7 @@ class TopicReader:
         return records
 
     def lag(self) -> int:
-        """Return the number of records in Kafka that were not read yet.
+        """Return the number of records in Kafka that have not been read yet.
 
         Raises KafkaException if the broker does not answer at once.
         """

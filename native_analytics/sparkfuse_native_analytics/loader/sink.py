@@ -35,7 +35,7 @@ class Sink:
         self._on_refusal = on_refusal
 
     def stored_offsets(self, table: str) -> Mapping[int, int]:
-        """Return the last stored offset of each partition, after inserts of a killed loader have ended."""
+        """Wait until the inserts of a killed loader have ended, and return the last stored offset of each partition."""
         retrying = self._retrying(table, tenacity.retry_if_result(bool), tenacity.stop_after_delay(IN_FLIGHT_SECONDS))
         try:
             retrying(lambda: int(self._client.query(_IN_FLIGHT, parameters={"table": table}).first_item["count()"]))
@@ -45,7 +45,7 @@ class Sink:
         return {int(partition): int(offset) for partition, offset in found.result_rows}
 
     def store(self, batch: Batch) -> None:
-        """Store the tables of a batch in order; a table that was stored before with the same token is not stored again.
+        """Store the tables of a batch in order; ClickHouse ignores a table that was already stored with the same token.
 
         Raises StoppedError.
         """

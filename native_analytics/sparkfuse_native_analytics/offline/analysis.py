@@ -1,6 +1,7 @@
 """The analysis of one application: the JSON object that `sparkfuse analyze --json` prints.
 
-contracts/documents/analysis.proto defines it; tests validate real output against the JSON Schema generated from it.
+contracts/documents/analysis.proto defines the object. Tests validate real output against the JSON Schema that is
+generated from this file.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from sparkfuse_native_analytics.offline.queries import queries
 from sparkfuse_native_analytics.offline.view_rows import ViewRows, view_rows
 from sparkfuse_rules.compiled import CompiledRule
 
-# Limits of a batch of applications that are evaluated together: their number, and the size of their logs.
+# Limits of a batch of applications that are evaluated together: their number, and the total size of their logs.
 MAX_BATCH = 64
 MAX_BATCH_BYTES = 64_000_000
 _FACTS = ("job_id", "sql_execution_id", "started_tasks")
@@ -60,7 +61,7 @@ def analyze(application: Application, rules: Sequence[CompiledRule], earlier: Ea
 def analyze_all(
     applications: Iterable[Application], rules: Sequence[CompiledRule], earlier: EarlierRuns | None = None
 ) -> Iterator[tuple[Application, Analysis]]:
-    """Analyze many applications in their order. Small ones are evaluated in batches, which is faster."""
+    """Analyze many applications in their order. Small applications are evaluated in batches, because that is faster."""
     known = EarlierRuns() if earlier is None else earlier
     batch: list[_Prepared] = []
     for application in applications:
@@ -113,7 +114,7 @@ def _analysis(prepared: _Prepared, findings: Sequence[Finding], rules: Sequence[
 
 
 def worst_severity(analysis: Analysis) -> str | None:
-    """Return the severity of the worst finding; None without findings."""
+    """Return the severity of the worst finding; None if there is no finding."""
     findings = analysis["findings"]
     return findings[0]["severity"] if findings else None
 

@@ -1,4 +1,4 @@
-"""The JSON objects of `sparkfuse analyze --json` as types. contracts/documents/analysis.proto describes each field."""
+"""Types of the JSON objects of `sparkfuse analyze --json`; contracts/documents/analysis.proto describes each field."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PROPERTIES = "Spark Properties"
-# Properties that identify the job. If the start event of the application was lost, the last two replace it.
+# Properties that identify the job. If the start event of the application was lost, the last two properties give its
+# name and id.
 IDENTITY_KEYS = (*PROPERTY_KEYS, "spark.app.name", "spark.app.id")
 _TABLES = (
     "applications", "jobs", "stages", "failures", "executors", "sql_executions", "plan_nodes", "environment",
@@ -43,10 +44,10 @@ class Application:
     """One application attempt. Times are ms since the epoch.
 
     ``tables`` are Arrow tables of the kernel: applications, jobs, stages, failures, executors, sql_executions,
-    plan_nodes, environment; others come from ``read.table(name)``. ``until_ms`` is the last time in the log, and
+    plan_nodes, environment; ``read.table(name)`` returns other tables. ``until_ms`` is the last time in the log, and
     ``completeness`` the share of the log that could be read, from 0 to 1. ``fingerprints``, ``run_python`` (whether a
-    stage runs Python functions of the user), ``stage_completeness`` and ``stage_rows`` (the view stage_live) are
-    parallel to the rows of ``tables["stages"]``. ``row`` is the row of the view app_live.
+    stage runs Python functions of the user), ``stage_completeness`` and ``stage_rows`` (the view stage_live) have one
+    entry for each row of ``tables["stages"]``, in the same order. ``row`` is the row of the view app_live.
     """
 
     read: LogTables
@@ -90,7 +91,7 @@ class Application:
 
     @property
     def call_sites(self) -> list[str | None]:
-        """The user's call site of each row of stages; None where it is unknown."""
+        """The user's call site for each row of stages; None if the call site is unknown."""
         stages = self.tables["stages"]
         known: list[str | None] = stages["call_site"].to_pylist() if "call_site" in stages.schema.names else []
         return known or [None] * stages.num_rows
@@ -102,7 +103,7 @@ class Application:
 
     @property
     def ended_well(self) -> bool:
-        """Whether the application ended, no job failed, and no stage failed in its last attempt."""
+        """Whether the application ended, no job failed, and the last attempt of no stage failed."""
         return self.ended_ms is not None and ended_well(self.row["failed_jobs"], len(_failed_stages(self.tables)))
 
     @property
@@ -124,9 +125,9 @@ def read_application(log: Log, *, environment: Sequence[str] = (), threads: int 
 def read_applications(
     logs: Sequence[Log], *, environment: Sequence[str] = ()
 ) -> Iterator[Application | UnreadableLogError]:
-    """Read many logs in parallel and yield their applications in order, or the error of a log that is not readable.
+    """Read many logs in parallel; yield their applications in order, or the error of a log that cannot be read.
 
-    A single log is read by several threads.
+    If there is only one log, several threads read it.
     """
     keys = (*IDENTITY_KEYS, *environment)
     if len(logs) == 1:
@@ -140,14 +141,14 @@ def read_applications(
 
 
 def read_tasks(application: Application, stages: Iterable[StageKey]) -> pa.Table:
-    """Read the task rows of some stage attempts as an Arrow table, in a second pass with bounded memory."""
+    """Read the task rows of some stage attempts as an Arrow table, in a second pass with limited memory."""
     return read_log(application.read.log, tables=("tasks",), tasks_of=stages).table("tasks")
 
 
 def application_of(read: LogTables, now_ms: int | None = None) -> Application:
-    """Build the application from its tables. If a log has several start events, the first one is used.
+    """Build the application from its tables. If the log has several start events, the first one is used.
 
-    ``now_ms`` is the time of reading; the current time by default.
+    ``now_ms`` is the time at which the log was read; the default is the current time.
     """
     now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
     tables = {name: read.table(name) for name in _TABLES}
@@ -198,9 +199,9 @@ def _last_moment(tables: Mapping[str, pa.Table]) -> int | None:
 
 
 def _completeness(read: LogTables) -> float:
-    """Return the events that were read divided by all events; 0 if a file in the middle is missing or broken.
+    """Return the share of events that were read; 0 if a file is missing, or a file other than the last is damaged.
 
-    A log in progress, or one that is truncated at its end, counts as complete up to its end.
+    A log that is still being written or is truncated at its end counts as complete.
     """
     evidence = read.evidence
     if read.log.missing or any(file["truncated"] or file["error"] for file in evidence["files"][:-1]):
@@ -211,7 +212,7 @@ def _completeness(read: LogTables) -> float:
 
 
 def _run_python(stages: pa.Table, plans: Mapping[int, Sequence[str]]) -> list[bool]:
-    """Return for each row of stages whether it runs Python functions of the user."""
+    """Return for each row of stages whether the stage runs Python functions of the user."""
     rows = stages.select(["scope_names", "sql_execution_id"]).to_pylist()
     return [runs_python(row["scope_names"] or (), plans.get(row["sql_execution_id"], ())) for row in rows]
 
@@ -233,11 +234,11 @@ def _fingerprints(tables: Mapping[str, pa.Table], plans: Mapping[int, Sequence[s
 
 
 def _first_plans(plan_nodes: pa.Table) -> dict[int, list[str]]:
-    """Return the nodes of each SQL execution's first plan; plans of adaptive execution vary with the data."""
+    """Return the nodes of each SQL execution's first plan; later plans, of adaptive execution, vary with the data."""
     versions = plan_nodes["plan_version"].to_pylist()
     executions = plan_nodes["sql_execution_id"].to_pylist()
     plans: dict[int, list[str]] = {}
-    # The nodes of one plan are adjacent, so only the rows of first plans are converted to Python.
+    # The nodes of a plan are adjacent rows, so only the rows of first plans need to be converted to Python.
     for (execution, version), places in groupby(range(len(versions)), lambda at: (executions[at], versions[at])):
         if version == 0:
             first, *rest = places

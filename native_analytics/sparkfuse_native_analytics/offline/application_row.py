@@ -26,11 +26,11 @@ def application_row(
     evidence: LogEvidence,
     now_ms: int,
 ) -> AppLiveRow:
-    """Return the columns of app_live that are present, without those of baselines.
+    """Return the columns of app_live that have a value, without the columns that baselines fill.
 
-    ``application`` is a row of the kernel's table applications; ``tables`` has its jobs, stages and executors as Arrow
-    tables. ``until_ms`` is the last time in the log, ``now_ms`` the time of reading; ``evidence`` describes what was
-    read. The formulas are those of Application.java in flink-functions.
+    ``application`` is a row of the kernel's table applications; ``tables`` contains the jobs, stages and executors as
+    Arrow tables. ``until_ms`` is the last time in the log, ``now_ms`` the time at which the log was read; ``evidence``
+    describes what was read. The formulas are those of Application.java in flink-functions.
     """
     stages = tables["stages"]
     results = tables["jobs"]["result"].to_pylist()
@@ -38,7 +38,7 @@ def application_row(
     failed_jobs = sum(result is not None and result != SUCCEEDED for result in results)
     started_ms, ended_ms = application["started_ms"], application["ended_ms"]
     end = until_ms if ended_ms is None else ended_ms
-    again = _sum(stages, "resubmitted")  # task ends that Spark reported a second time
+    again = _sum(stages, "resubmitted")  # task attempts whose end Spark reported a second time
     row: AppLiveRow = {
         "name": application["name"],
         "status": "running" if ended_ms is None else "failed" if failed_jobs else "succeeded",
@@ -70,7 +70,7 @@ def application_row(
 
 
 def between_jobs_ms(jobs: pa.Table, end: int) -> int:
-    """Return the time in ms without a running job, from the end of the first job to ``end``."""
+    """Return how many ms from the end of the first job to ``end`` had no running job."""
     times = zip(jobs["submitted_ms"].to_pylist(), jobs["completed_ms"].to_pylist(), strict=True)
     known = sorted((begin, end if done is None else done) for begin, done in times if begin is not None)
     between, ended = 0, None
@@ -81,14 +81,14 @@ def between_jobs_ms(jobs: pa.Table, end: int) -> int:
 
 
 def _operator_rows(stages: pa.Table) -> int | None:
-    """Return the rows that operators produced in ended stages without input; None if no stage reports such rows."""
+    """Return the sum of the operator rows of the ended stages that read neither bytes nor records; None if it is 0."""
     columns = {name: stages[name].to_pylist() for name in (*_READ_BYTES, *_READ_RECORDS, "operator_rows_max")}
     rows = (operator_rows(_work(dict(zip(columns, row, strict=True)))) for row in zip(*columns.values(), strict=True))
     return clamp_int64(sum(each for each in rows if each)) or None
 
 
 def _work(stage: Mapping[str, int]) -> dict[str, int]:
-    """Return the work of a row of the kernel's table stages as columns of stage_live."""
+    """Return the columns of stage_live that measure work, from a row of the kernel's table stages."""
     return {
         "work_bytes": sum(stage[name] for name in _READ_BYTES),
         "work_records": sum(stage[name] for name in _READ_RECORDS),

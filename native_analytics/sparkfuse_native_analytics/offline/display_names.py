@@ -1,4 +1,4 @@
-"""Display names of the queries and stages of one application, by the same functions as in the detect job."""
+"""Display names of the queries and stages of one application, computed by the functions that the detect job uses."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class DisplayNames:
         return name.name if name else None
 
     def query_of(self, stage_id: int | None) -> int | None:
-        """Return the SQL execution of a stage; None if it belongs to none."""
+        """Return the SQL execution of a stage; None if the stage belongs to no SQL execution."""
         return self.queries_of_stages.get(stage_id) if stage_id is not None else None
 
 
 def display_names(tables: Mapping[str, pa.Table]) -> DisplayNames:
-    """Name the queries and stages of an application from the kernel's tables."""
+    """Return names for the queries and stages of an application, computed from the kernel's tables."""
     plans = _plans(tables["plan_nodes"])
     stages: dict[int, StageName] = {}
     queries_of_stages: dict[int, int] = {}
@@ -52,7 +52,7 @@ def display_names(tables: Mapping[str, pa.Table]) -> DisplayNames:
             )
     executions = {row["sql_execution_id"]: row for row in tables["sql_executions"].to_pylist()}
     queries = {}
-    # A truncated log can have stages of a query whose start is lost.
+    # A truncated log can contain stages of a query whose start event is lost.
     for query_id in {*executions, *queries_of_stages.values()}:
         row = executions.get(query_id, {})
         queries[query_id] = name_query(
@@ -65,7 +65,7 @@ def display_names(tables: Mapping[str, pa.Table]) -> DisplayNames:
 
 
 def _plans(plan_nodes: pa.Table) -> dict[int, list[QueryPlan]]:
-    """Return the versions of each query's plan, oldest first."""
+    """Return the versions of each query's plan, oldest version first."""
     plans: dict[int, list[QueryPlan]] = {}
     rows = _rows(plan_nodes, "sql_execution_id", "plan_version", "parent", "name", "detail")
     # The nodes of one plan are adjacent and sorted by their number.

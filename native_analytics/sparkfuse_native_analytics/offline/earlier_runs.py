@@ -1,4 +1,4 @@
-"""Baselines computed from the event logs of earlier runs, with the same functions as the detect job."""
+"""Computes baselines from the event logs of earlier runs, with the functions that the detect job uses."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _STAGE_COLUMNS = (
     "stage_id", "stage_attempt", "stage_fingerprint", "status", "elapsed_ms", "num_tasks", "succeeded_tasks",
     "finished_cpu_ms", "work_bytes", "work_records", "operator_rows_max", "disk_spilled_bytes",
 )  # fmt: skip
-# The columns of one row of app_live or stage_live, and the completeness of its evidence.
+# The columns of one row of app_live or stage_live, and the completeness of the row's evidence.
 MeasuredRow = tuple[Mapping[str, Any], float]
 
 
 @dataclass(frozen=True)
 class TrainingSample:
-    """The sample of one stage of one run; ``fingerprint`` is ``application`` for the whole application."""
+    """The sample of one stage of one run, or of the whole application if ``fingerprint`` is ``application``."""
 
     job_key: str
     fingerprint: str
@@ -29,7 +29,7 @@ class TrainingSample:
 
 
 def training_samples(application: Application) -> list[TrainingSample]:
-    """Return the samples of a run; empty unless the run succeeded and its log has both start and end."""
+    """Return the samples of a run; empty unless the run succeeded and its log contains its start and its end."""
     ended_ms = application.ended_ms
     if ended_ms is None or application.started_ms is None or not application.ended_well:
         return []
@@ -55,7 +55,7 @@ def samples_of_run(
 
 
 class EarlierRuns:
-    """The training samples of earlier runs. Runs may be added in any order and more than once."""
+    """The training samples of earlier runs. Runs may be added in any order; adding a run again has no effect."""
 
     def __init__(self, runs: Iterable[Application] = ()) -> None:
         self._samples: dict[tuple[str, str], list[Sample]] = {}
@@ -73,14 +73,14 @@ class EarlierRuns:
             self._samples.setdefault((each.job_key, each.fingerprint), []).append(each.sample)
 
     def runs_of(self, job_key: str) -> int:
-        """The number of runs of the job that have a sample of the whole application."""
+        """The number of runs of the job for which there is a sample of the whole application."""
         return len(self._samples.get((job_key, APPLICATION), ()))
 
     def baseline_before(self, started_ms: int, job_key: str, fingerprint: str) -> Fit | None:
-        """Return the baseline of the stage at ``started_ms``, from the runs that ended before this time.
+        """Return the baseline of a stage at ``started_ms``, from the runs that ended before this time.
 
-        Return None if there are too few samples. The samples of a run are never used for the run itself or for an
-        earlier run.
+        Return None if there are too few samples. So a run's own samples are not used for the run itself or for earlier
+        runs.
         """
         earlier = [each for each in self._samples.get((job_key, fingerprint), ()) if each.learned_ms < started_ms]
         samples: tuple[Sample, ...] = ()

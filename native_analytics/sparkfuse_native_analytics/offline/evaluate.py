@@ -13,7 +13,7 @@ from sparkfuse_rules.describe import render
 from sparkfuse_rules.knowledge.training_samples import capped_severity
 
 SEVERITIES = ("critical", "warning", "info")
-# Limit of characters of a text as evidence; texts in a log can be very long.
+# Maximum length of a text in the evidence of a finding, because texts in a log can be very long.
 MAX_EVIDENCE = 4000
 _ROW_NUMBER = "row_number_of_all"
 _BY_DURATION = ("stage_live", "app_live")
@@ -21,7 +21,7 @@ _BY_DURATION = ("stage_live", "app_live")
 
 @dataclass(frozen=True)
 class Finding:
-    """A rule that matches one row. ``evidence`` has the values of the columns that the rule mentions."""
+    """A rule that matches one row. ``evidence`` contains the values of the columns that the rule mentions."""
 
     rule: CompiledRule
     severity: str
@@ -31,13 +31,13 @@ class Finding:
 
     @property
     def description(self) -> str:
-        """The rule's description with the values of the row."""
+        """The rule's description with the values of the row filled in."""
         return render(self.rule.description, self.row)
 
 
 @dataclass(frozen=True)
 class Undecidable:
-    """A rule that cannot be evaluated on event logs, and the reason. Its result is unknown, not negative."""
+    """A rule that cannot be evaluated on event logs, and the reason. It is unknown whether such a rule matches."""
 
     rule: CompiledRule
     reason: str
@@ -47,9 +47,9 @@ def evaluate(rules: Iterable[CompiledRule], runs: Sequence[ViewRows]) -> list[li
     """Evaluate each rule on each row of its view, and return the findings of each run.
 
     Findings are sorted by severity, then by scope (stages before the application), then by duration (the longest
-    first). The ``for`` of a rule is ignored, because the rows of a finished run no longer change. Severity is capped at
-    warning if the evidence is not complete. One statement for each view covers many runs, because planning it takes
-    longer than running it.
+    first). The ``for`` of a rule is ignored, because the rows of a finished run no longer change. If the evidence is
+    not complete, the severity is at most warning. One SQL statement for each view covers many runs, because planning a
+    statement takes longer than running it.
     """
     found: list[list[Finding]] = [[] for _ in runs]
     by_view: dict[str, list[CompiledRule]] = {}
@@ -68,16 +68,16 @@ def evaluate(rules: Iterable[CompiledRule], runs: Sequence[ViewRows]) -> list[li
 
 
 def _rank(found: Finding) -> tuple[int, bool, int]:
-    """Return the sort key within a severity: stages before the application, the longest first.
+    """Return the sort key of a finding: severity, then stages before the application, then the longest duration first.
 
-    Findings of other views keep their order.
+    Findings of views without a duration keep their order.
     """
     elapsed = found.row.get("elapsed_ms") if found.rule.view in _BY_DURATION else None
     return SEVERITIES.index(found.severity), "stage_id" not in found.row, -(elapsed or 0)
 
 
 def undecidable(rules: Iterable[CompiledRule], views: Mapping[str, Any]) -> list[Undecidable]:
-    """Return the rules that cannot be evaluated: these rules need columns or views that no event log has."""
+    """Return the rules that cannot be evaluated, because they need columns or views that no event log can fill."""
     found = []
     for rule in rules:
         if rule.undecidable:
@@ -92,7 +92,7 @@ def undecidable(rules: Iterable[CompiledRule], views: Mapping[str, Any]) -> list
 def _context() -> Any:
     from datafusion import SessionConfig, SessionContext
 
-    # One partition is used, because for few rows the planning of more partitions costs more than it saves.
+    # One partition is used: with few rows, planning more partitions takes longer than they save.
     return SessionContext(SessionConfig().with_target_partitions(1))
 
 
@@ -111,7 +111,7 @@ def _findings(
 def _matches(
     context: Any, view: str, rules: Sequence[CompiledRule], tables: Sequence[Any], jobs: Sequence[str | None]
 ) -> list[dict[str, Any]]:
-    """Return the rows that match a rule, each with its number over all tables and the severity by rule number."""
+    """Return the rows that match a rule: the row's number, counted over all tables, and its severity for each rule."""
     import pyarrow as pa
 
     needed = list(dict.fromkeys(name for rule in rules for name in rule.evidence))
@@ -130,7 +130,7 @@ def _matches(
 
 
 def _shown(value: Any) -> Any:
-    """Return a value as evidence: JSON has no infinity, and text is truncated."""
+    """Return a value for the evidence: infinity and NaN become strings, because JSON lacks them, and text is cut."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value[:MAX_EVIDENCE] if isinstance(value, str) else value

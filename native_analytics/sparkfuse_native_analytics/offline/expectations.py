@@ -24,7 +24,7 @@ _STAGE_COLUMNS = (
 
 
 def stage_expectations(application: Application, earlier: EarlierRuns) -> list[StageLiveRow]:
-    """Return, for each stage row, the columns of stage_live that baselines fill; empty if there are too few runs."""
+    """Return the columns of stage_live that baselines fill, by stage row; none if there are too few earlier runs."""
     if application.started_ms is None or not earlier.runs_of(application.job_key):
         return [{} for _ in application.fingerprints]
     fits: dict[str, Fit | None] = {}
@@ -34,13 +34,13 @@ def stage_expectations(application: Application, earlier: EarlierRuns) -> list[S
         if fingerprint not in fits:
             fits[fingerprint] = earlier.baseline_before(application.started_ms, application.job_key, fingerprint)
         columns = cast(StageLiveRow, expected(fits[fingerprint], stage, stage["status"] == "running"))
-        # A log does not contain the progress of running tasks, so the elapsed time is compared instead of a projection.
+        # A log does not contain the progress of running tasks, so the elapsed time is used instead of a projection.
         found.append({**columns, "judged_ms": stage["elapsed_ms"]} if columns else columns)
     return found
 
 
 def application_expectation(application: Application, earlier: EarlierRuns) -> AppLiveRow:
-    """Return the columns of app_live that baselines fill; empty if there are too few runs."""
+    """Return the columns of app_live that baselines fill; none if there are too few earlier runs."""
     if application.started_ms is None or not earlier.runs_of(application.job_key):
         return {}
     fitted = earlier.baseline_before(application.started_ms, application.job_key, APPLICATION)
@@ -48,7 +48,7 @@ def application_expectation(application: Application, earlier: EarlierRuns) -> A
 
 
 def expected(fitted: Fit | None, row: Mapping[str, Any], running: bool) -> dict[str, Any]:
-    """Return the columns that a baseline fills for one row; empty without a baseline."""
+    """Return the columns that a baseline fills in one row; none if there is no baseline."""
     if fitted is None:
         return {}
     expectation = fitted.at(work_of(row), running)

@@ -11,7 +11,7 @@ from sparkfuse_rules.knowledge.failures import classify
 from sparkfuse_rules.knowledge.first_cause import first_cause
 
 VIEW = "failure_live"
-# The reason of attempts that did not fail: their executor was lost after they succeeded.
+# Spark's reason for task attempts that did not fail: they succeeded, and then their executor was lost.
 RESUBMITTED = "Resubmitted"
 _COPIED = (
     "stage_id", "stage_attempt", "failure_class", "failure_reason", "task_index", "executor_id", "host", "hosts",
@@ -20,7 +20,7 @@ _COPIED = (
 
 
 def failure_rows(application: Application) -> list[FailureLiveRow]:
-    """Return rows of failure_live, one for each class of each stage attempt, most failures first."""
+    """Return rows of failure_live, one for each failure class of each stage attempt, most failures first."""
     failures = [row for row in application.tables["failures"].to_pylist() if row["failure_class"] != RESUBMITTED]
     if not failures:
         return []

@@ -1,9 +1,9 @@
-"""Groups the findings of an application for a reader: causes first, each followed by its symptoms.
+"""Groups the findings of an application for display: causes first, each followed by its symptoms.
 
-Live, a symptom of a firing finding is not sent, because one page is enough. Offline nobody is paged, and a symptom
-shows the effect of its cause, so the symptom is listed below the cause. `sparkfuse_rules.inhibition` defines what a
-symptom is: a cause never explains a more severe finding, and a finding of the whole application explains findings of
-stages only if the former is critical.
+While a job runs, a symptom of a firing finding is not sent, because one page is enough. In offline analysis nobody is
+paged, and a symptom shows the effect of its cause, so the symptom is listed below the cause.
+`sparkfuse_rules.inhibition` defines what a symptom is: a cause never explains a more severe finding, and a finding of
+the whole application explains findings of stages only if it is critical itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Inhibited = tuple[str, int | None]
 class FindingGroup:
     """The worst of the findings that one rule has for one stage or for the application.
 
-    ``count`` is the number of rows that match; ``inhibited_by`` is the rule of the cause, None if the group has no
+    ``count`` is the number of rows that match; ``inhibited_by`` is the rule of the cause, or None if the group has no
     cause.
     """
 
@@ -34,16 +34,16 @@ class FindingGroup:
 def group_findings(findings: Sequence[Finding], stages_of_jobs: Mapping[int, Sequence[int]]) -> list[FindingGroup]:
     """Group the findings of one application, which must be sorted worst first.
 
-    Findings of one rule for one stage become one group. Groups without a cause keep their order, and symptoms follow
-    their cause. ``stages_of_jobs`` maps job ids to stage ids, so that a job's failure can be the cause of findings in
-    its stages.
+    Findings of the same rule for the same stage become one group. Groups without a cause keep their order, and symptoms
+    follow their cause. ``stages_of_jobs`` maps job ids to stage ids, so that a job's failure can be the cause of
+    findings in its stages.
     """
     causes = _causes(findings, stages_of_jobs)
     groups: dict[tuple[str, int | None, int | None], list[int]] = {}
     for index, finding in enumerate(findings):
         cause = _root_cause(index, findings, causes)
         groups.setdefault((finding.rule.id, finding.row.get("stage_id"), cause), []).append(index)
-    # All rows that match the same rule are one cause.
+    # All rows of a group count as one cause.
     leader = {index: indexes[0] for indexes in groups.values() for index in indexes}
     symptoms: dict[int, dict[tuple[str, int | None], list[int]]] = {}
     for (rule, stage, cause), indexes in groups.items():
@@ -65,7 +65,7 @@ def _symptom_groups(
 
 
 def _causes(findings: Sequence[Finding], stages_of_jobs: Mapping[int, Sequence[int]]) -> dict[_Inhibited, list[int]]:
-    """Return the indexes of the findings that inhibit each rule and stage, worst first."""
+    """Return, for each rule and stage, the indexes of the findings that inhibit it, worst first."""
     causes: dict[_Inhibited, list[int]] = {}
     for index, finding in enumerate(findings):
         for rule in _inhibited_rules(finding):
@@ -87,7 +87,7 @@ def _covered_stages(cause: Finding, stages_of_jobs: Mapping[int, Sequence[int]])
 
 
 def _root_cause(index: int, findings: Sequence[Finding], causes: Mapping[_Inhibited, list[int]]) -> int | None:
-    """Follow the causes to the root; return None without a cause. In a cycle, the first finding is the root."""
+    """Follow the causes to the root; return None if there is no cause. In a cycle, the first finding is the root."""
     path = [index]
     while (cause := _direct_cause(path[-1], findings, causes)) is not None and cause not in path:
         path.append(cause)

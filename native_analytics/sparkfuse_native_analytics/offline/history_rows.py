@@ -26,9 +26,9 @@ _MOST_STAGE_IDS = 256
 
 
 def history_rows(application: Application, cluster: str, tenant: str) -> Iterator[HistoryRow]:
-    """Yield the row of the application, then its ended stage attempts and its queries.
+    """Yield the row of the application, then the rows of its ended stage attempts and of its queries.
 
-    Yields nothing for an application without an id or a start time.
+    Yield nothing for an application without an id or a start time.
     """
     if application.app_id is None or application.started_ms is None:
         return
@@ -68,7 +68,7 @@ def _query_columns(application: Application) -> Iterator[Mapping[str, Any]]:
 
 
 def display_name_messages(application: Application, cluster: str, tenant: str, now_ms: int) -> Iterator[DisplayName]:
-    """Yield the display names of all queries and stages, as the detect job writes them live."""
+    """Yield the display names of all queries and stages, as the detect job writes them while a job runs."""
     if application.app_id is None or application.started_ms is None:
         return
     common: dict[str, Any] = {
@@ -109,7 +109,7 @@ def display_name_messages(application: Application, cluster: str, tenant: str, n
 
 
 def baseline_messages(application: Application, cluster: str, tenant: str) -> Iterator[Baseline]:
-    """Yield the training samples of the run, each as a baseline with one sample; nothing unless the run succeeded."""
+    """Yield each training sample of the run as a baseline with one sample; nothing unless the run succeeded."""
     names = {
         fingerprint: without_query(application.names.stages[stage_id].name)
         for (stage_id, _), fingerprint in zip(application.keys, application.fingerprints, strict=True)
@@ -146,11 +146,11 @@ def _envelope(application: Application, cluster: str, tenant: str, completeness:
 
 
 def _columns(row: Mapping[str, Any], message: Any) -> dict[str, Any]:
-    """Return the values of a row for which the message has fields.
+    """Return those values of a row for which the message has fields.
 
-    Texts are scrubbed, because users wrote these texts.
+    Secrets in texts are masked, because users wrote these texts.
 
-    Numbers that do not fit the field are left out.
+    Numbers that do not fit into their field are left out.
     """
     fields = message.DESCRIPTOR.fields_by_name
     present = ((name, value) for name, value in row.items() if value is not None and name in fields)

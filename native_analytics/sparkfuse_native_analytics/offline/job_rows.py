@@ -27,7 +27,7 @@ VIEW = "job_live"
 
 
 def job_rows(application: Application) -> list[JobLiveRow]:
-    """Return rows of job_live, one for each failed or cancelled job or query, in order of their end."""
+    """Return rows of job_live, one for each failed or cancelled job or query, in the order in which they ended."""
     jobs = application.tables["jobs"].to_pylist()
     failed = [job for job in jobs if job["result"] not in (None, SUCCEEDED)]
     queries = _failed_queries(application)
@@ -48,7 +48,7 @@ def job_rows(application: Application) -> list[JobLiveRow]:
 
 
 def _failed_queries(application: Application) -> list[SqlExecutionRow]:
-    """Return the failed SQL executions in order of their end."""
+    """Return the failed SQL executions in the order in which they ended."""
     executions = application.tables["sql_executions"]
     if executions["failure_reason"].null_count == executions.num_rows:
         return []
@@ -59,9 +59,10 @@ def _failed_queries(application: Application) -> list[SqlExecutionRow]:
 def _query_row(
     query: SqlExecutionRow, jobs: Iterable[JobRow], reported: set[int], names: DisplayNames
 ) -> JobLiveRow | None:
-    """Return the row of a failed query without a failed job; None if a job failed or the query was cancelled.
+    """Return the row of a query that failed although none of its jobs failed; None for any other query.
 
-    A query that fails before its first job has no row: programs probe for tables that may not exist, and continue.
+    A query that fails before its first job gets no row, because programs query tables that may not exist, and continue
+    if they do not.
     """
     execution, reason = query["sql_execution_id"], query["failure_reason"]
     of_query = [job["job_id"] for job in jobs if job["sql_execution_id"] == execution]
@@ -80,7 +81,7 @@ def _query_row(
 
 
 def _failed_stages(application: Application) -> Mapping[int, StageRow]:
-    """Return the stages whose last attempt failed, by stage id, in order of their end."""
+    """Return the stages whose last attempt failed, by stage id, in the order in which they ended."""
     columns = ["stage_id", "status", "completed_ms", "failure_reason"]
     rows = application.tables["stages"].select(columns).to_pylist()
     last = {row["stage_id"]: row for row in rows}  # sorted by attempt, so the last one remains
@@ -89,7 +90,7 @@ def _failed_stages(application: Application) -> Mapping[int, StageRow]:
 
 
 def _description(text: str | None, query_id: int | None, names: DisplayNames) -> str | None:
-    """Return the user's description, or the name of the query if the text is empty or only Spark's call site."""
+    """Return the user's description; if it is empty or is only Spark's call site, return the name of the query."""
     if users := user_description(text):
         return users
     query = names.queries.get(query_id) if query_id is not None else None
@@ -97,7 +98,7 @@ def _description(text: str | None, query_id: int | None, names: DisplayNames) ->
 
 
 def describe_job(job: JobRow, names: DisplayNames) -> str | None:
-    """Return the user's description of a job, else the name of its query, else that of its last stage."""
+    """Return the user's description of a job, else the name of its query, else the name of its last stage."""
     last_stage = max(set(job["stage_ids"]) & names.stages.keys(), default=None)
     return _description(job["description"], job["sql_execution_id"], names) or names.stage_name(last_stage)
 

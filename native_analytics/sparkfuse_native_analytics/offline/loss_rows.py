@@ -16,12 +16,12 @@ from sparkfuse_rules.knowledge.executor_losses import (
 )
 
 VIEW = "executor_loss"
-# Spark lists the driver of a local application as an executor, which ends with the application.
+# Spark lists the driver of a local application as an executor; it ends with the application, so it is not lost.
 _DRIVERS = frozenset({"driver", "<driver>"})
 
 
 def loss_rows(application: Application) -> list[ExecutorLossRow]:
-    """Return rows of executor_loss, one for each lost executor, those with the most similar losses first.
+    """Return rows of executor_loss, one for each lost executor, sorted by the number of similar losses, descending.
 
     Executors that are removed with or after the end of the application are not lost and have no row.
     """
@@ -47,7 +47,7 @@ def _most_similar_losses_first(row: ExecutorLossRow) -> tuple[int, ...]:
 
 
 def _moves(rows: list[ExecutorRow]) -> list[tuple[int, bool, ExecutorRow]]:
-    """Return additions and removals of executors: the time in ms, True for a removal, and the executor's row."""
+    """Return additions and removals of executors, each as its time in ms, True for a removal, and the executor row."""
     moves = [(row["added_ms"], False, row) for row in rows if row["added_ms"] is not None]
     return moves + [(row["removed_ms"], True, row) for row in rows if row["removed_ms"] is not None]
 

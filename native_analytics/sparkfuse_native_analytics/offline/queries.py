@@ -20,7 +20,7 @@ _SUMS = (
 
 
 def queries(application: Application) -> list[AnalysedQuery]:
-    """Return the queries of an application by id."""
+    """Return the queries of an application in the order of their ids."""
     stages: defaultdict[int, list[StageRow]] = defaultdict(list)
     columns = ["stage_id", "status", "sql_execution_id", *_SUMS]
     for row in application.tables["stages"].select(columns).to_pylist():
@@ -32,16 +32,16 @@ def queries(application: Application) -> list[AnalysedQuery]:
         if row["sql_execution_id"] is not None:
             jobs[row["sql_execution_id"]].append(row)
     executions = {row["sql_execution_id"]: row for row in application.tables["sql_executions"].to_pylist()}
-    # A truncated log can have stages of a query whose start is lost.
+    # A truncated log can contain stages of a query whose start event is lost.
     ids = sorted({*executions, *stages})
     return [_query(application, each, executions.get(each, {}), stages[each], jobs[each]) for each in ids]
 
 
 def outcome_of(execution: SqlExecutionRow, jobs: Iterable[JobRow]) -> tuple[str, str | None]:
-    """Return running, succeeded or failed for a query, and why it failed.
+    """Return the outcome of a query (running, succeeded or failed), and why it failed.
 
     ``execution`` is a row of the kernel's table sql_executions, ``jobs`` are the rows of its jobs. Before Spark 3.4,
-    the end event of a query does not contain the outcome. Such a query counts as failed if one of its jobs failed.
+    the end event of a query does not contain the outcome; then the query counts as failed if one of its jobs failed.
     """
     if execution.get("failure_reason"):
         return "failed", execution["failure_reason"]
@@ -55,7 +55,7 @@ def outcome_of(execution: SqlExecutionRow, jobs: Iterable[JobRow]) -> tuple[str,
 
 
 def elapsed_ms(execution: SqlExecutionRow, until_ms: int | None) -> int | None:
-    """Return the duration of a query in ms, up to ``until_ms`` if it has no end; None without a start."""
+    """Return the duration of a query in ms, up to ``until_ms`` if the query has no end; None if it has no start."""
     started, ended = execution.get("started_ms"), execution.get("ended_ms")
     end = until_ms if ended is None else ended
     return None if started is None or end is None else clamp_int64(max(0, end - started))

@@ -53,7 +53,7 @@ def stage_rows(stages: Any, until_ms: int | None) -> Any:
     """Return the rows of stage_live, one for each row of the kernel's table of stages, in the same order.
 
     ``stages`` and the result are Arrow tables. ``until_ms`` is the last time in the log; a stage without an end counts
-    as running until then. Columns of baselines, fingerprints and names are NULL.
+    as running until then. The columns that baselines fill, fingerprints and names are NULL.
     """
     import pyarrow as pa
 
@@ -74,7 +74,7 @@ def stage_rows(stages: Any, until_ms: int | None) -> Any:
 
 
 def arrow_types() -> dict[str, Any]:
-    """Return Arrow types by contract type; all integers have 64 bits, as in the kernel."""
+    """Return the Arrow type for each type of the contract; all integers have 64 bits, as in the kernel."""
     import pyarrow as pa
 
     return {
@@ -83,17 +83,17 @@ def arrow_types() -> dict[str, Any]:
 
 
 def completeness(stages: Any, of_log: float) -> list[float]:
-    """Return the completeness of each stage, from 0 to 1: the completeness of the log, reduced by missing task ends.
+    """Return the completeness of each stage, from 0 to 1: that of the log, or less if task ends are missing.
 
-    If a successful stage has fewer task ends than tasks, task ends were lost. If it has more, some were counted twice,
-    and its completeness is 0.
+    If a successful stage has fewer task ends than tasks, task ends were lost. If it has more task ends than tasks, some
+    were counted twice, and the completeness of the stage is 0.
     """
     columns = [stages[name].to_pylist() for name in ("status", "num_tasks", "succeeded", "failed", "speculative")]
     return [_completeness(of_log, *row) for row in zip(*columns, strict=True)]
 
 
 def with_columns(rows: Any, added: Sequence[Mapping[str, Any]]) -> Any:
-    """Return the rows with columns replaced from one mapping per row; absent keys become NULL."""
+    """Return the rows with columns replaced by those in ``added``, one mapping per row; absent keys become NULL."""
     import pyarrow as pa
 
     for name in dict.fromkeys(name for each in added for name in each):
@@ -103,7 +103,7 @@ def with_columns(rows: Any, added: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _columns(stages: Any, until_ms: int | None) -> dict[str, Any]:
-    """Return the columns known offline: Arrow columns of the kernel, and lists for computed columns."""
+    """Return the columns that an event log can fill: Arrow columns of the kernel, and lists for computed columns."""
     columns: dict[str, Any] = {name: stages[name] for name in _COPIED}
     columns |= {name: stages[source] for name, source in _RENAMED.items()}
     durations, sizes = _spread(stages["wall_ms"]), _spread(stages["task_bytes"])
@@ -122,7 +122,7 @@ _COMPUTED_FROM = (
     "input_records",
     "shuffle_read_records", "biggest_task_bytes", "biggest_task_ms", "slowest_task_bytes", "slowest_task_ms",
 )  # fmt: skip
-# Columns that compare a task with the median task: the prefix of its inputs, then the names of the results.
+# Columns that compare a task with the median task: the prefix of the input columns, and the names of the results.
 _TASKS = (
     ("biggest_task", "bytes_ratio", "lost_ms", "lost_share"),
     ("slowest_task", "slowest_task_bytes_ratio", "slowest_task_lost_ms", "slowest_task_lost_share"),
@@ -134,12 +134,12 @@ _COMPUTED = (
 
 
 def _computed(of: dict[str, Any], until_ms: int | None) -> dict[str, Any]:
-    """Return the computed columns of one row, with the formulas of Stage and StageRows."""
+    """Return the computed columns of one row, with the formulas of Stage.java and StageRows.java in flink-functions."""
     row: dict[str, Any] = dict.fromkeys(_COMPUTED)
     end_ms = until_ms if of["completed_ms"] is None else of["completed_ms"]
     if end_ms is not None and of["submitted_ms"] is not None:
         row["elapsed_ms"] = clamp_int64(max(0, end_ms - of["submitted_ms"]))
-    # When Spark reports the end of an attempt again as Resubmitted, no attempt ended.
+    # An end with the reason Resubmitted is a second report for an attempt that has already ended, so it is not counted.
     row["finished_tasks"] = of["tasks"] - of["resubmitted"]
     row["failed_tasks"] = of["failed"] - of["resubmitted"]
     row["finished_cpu_ms"] = of["cpu_ns"] // 1_000_000
@@ -156,13 +156,13 @@ def _computed(of: dict[str, Any], until_ms: int | None) -> dict[str, Any]:
 
 
 def _spread(distribution: Any) -> tuple[list[Any], ...]:
-    """Return median, 95th percentile and maximum of a column of distributions."""
+    """Return the median, 95th percentile and maximum of each value of a column of distributions."""
     flat = distribution.combine_chunks()
     return tuple(flat.field(name).to_pylist() for name in ("median", "p95", "max"))
 
 
 def clamp_int64(number: int) -> int:
-    """Return the number limited to 64 bits; sums of a corrupt log can exceed them."""
+    """Return the number limited to 64 bits, because sums of a corrupt log can be larger."""
     return max(-LARGEST, min(number, LARGEST))
 
 
@@ -171,7 +171,7 @@ def _completeness(
 ) -> float:
     if status != "succeeded" or not tasks:
         return of_log
-    # A resubmitted task (counted as failed) succeeds twice; only further successes are duplicates.
+    # A task that was resubmitted (which counts as failed) succeeds twice; only further successes are duplicates.
     if succeeded - failed - speculative > tasks:
         return 0.0
     return min(of_log, succeeded / tasks)

@@ -1,4 +1,4 @@
-"""Builds the views of one application from its event log: each view that a log can fill, as an Arrow table."""
+"""Builds an Arrow table for each view of one application that an event log can fill."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparkfuse_native_analytics.offline.application import Application
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Values by the names of a view's columns.
+# Values by the name of the view's column.
 Columns = Mapping[str, object]
 
 
@@ -21,7 +21,7 @@ Columns = Mapping[str, object]
 class ViewRows:
     """The rows of one application by view, as Arrow tables, and the completeness of each row.
 
-    ``job_key`` selects the rule variants for this job.
+    ``job_key`` selects the variants of rules for this job.
     """
 
     views: Mapping[str, pa.Table]

@@ -1,4 +1,4 @@
-"""Queries on the store: runs, one run, findings, steps of the fuse, baselines."""
+"""Queries that read runs, one run, findings, steps of the fuse, and baselines from the store."""
 
 from sparkfuse_native_analytics.queries.baseline_rows import Baseline, BaselineSample, baselines
 from sparkfuse_native_analytics.queries.finding_rows import Finding, FindingRun, findings

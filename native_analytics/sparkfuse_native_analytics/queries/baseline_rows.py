@@ -1,4 +1,4 @@
-"""Baselines: the training samples of each stage of each job."""
+"""Reads baselines: the training samples of each stage of each job."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ class BaselineSample:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The samples of one stage of one job, oldest first; the fingerprint ``application`` is the whole application.
+    """The samples of one stage of one job, oldest first; for the whole application, the fingerprint is ``application``.
 
-    ``level_changed_ms`` is when three runs at a new level last replaced the earlier ones.
+    ``level_changed_ms`` is the last time at which the samples of three runs at a new level replaced all earlier
+    samples.
     """
 
     job_key: str

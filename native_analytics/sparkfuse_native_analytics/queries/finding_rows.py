@@ -1,4 +1,4 @@
-"""The latest version of each finding."""
+"""Reads the latest version of each finding."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ LIMIT {{limit:UInt32}}
 def findings(
     client: Client, limit: int = 50, *, state: str | None = None, job_key: str | None = None, app_id: str | None = None
 ) -> list[Finding]:
-    """Return the latest findings, newest first; optionally of one state, one job or one application.
+    """Return the latest findings, newest first; optionally only those of one state, one job or one application.
 
     Raises StoreEmptyError.
     """

@@ -1,4 +1,4 @@
-"""Steps of the fuse: records of the audit log and receipts of hooks, in one list."""
+"""Reads the steps of the fuse: records of the audit log and receipts of hooks, in one list."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkfuse_native_analytics.queries.select import select
 
 @dataclass(frozen=True)
 class FuseStep:
-    """One audit record of the controller, or one receipt of a hook; ``at_ms`` is in ms since the epoch."""
+    """One audit record of the fuse controller, or one receipt of a hook; ``at_ms`` is in ms since the epoch."""
 
     at_ms: int
     actor: str
@@ -55,7 +55,7 @@ LIMIT {{limit:UInt32}}
 
 
 def fuse_steps(client: Client, limit: int = 50, *, app_id: str | None = None, since_ms: int = 0) -> list[FuseStep]:
-    """Return the latest steps, newest first; optionally of one application, or from ``since_ms`` on.
+    """Return the latest steps, newest first; optionally only those of one application, or from ``since_ms`` on.
 
     Raises StoreEmptyError.
     """

@@ -1,4 +1,4 @@
-"""Runs of jobs, and one run with its queries and stages."""
+"""Reads the runs of jobs, or one run with its queries and stages."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class Run:
 class Stage:
     """The latest row of one stage attempt, in columns of the view stage_live.
 
-    ``name`` is Spark's name, ``stage_name`` and ``stage_title`` are the display names; None if the store has none.
+    ``name`` is Spark's name; ``stage_name`` and ``stage_title`` are the display names, None if the store does not have
+    them.
     """
 
     stage_id: int
@@ -86,8 +87,8 @@ class Stage:
 class Query:
     """One query (SQL execution) of a run.
 
-    Its times and sums come from its latest live row or from its event log, else from the stages of the query. In the
-    last case, description, root_query_id and failure_reason are None.
+    Times and sums come from the latest live row of the query or from the event log. If the store has neither, the times
+    and sums come from the stages of the query, and description, root_query_id and failure_reason are None.
     """
 
     query_id: int
@@ -132,7 +133,7 @@ class _Name:
     call_site: str | None
 
 
-# These values are no columns of the store; they are resolved from the properties of the application.
+# These values are not columns of the store; they are computed from the properties of the application.
 _IDENTITY = ("job_key", "run_key")
 _NAME_COLUMNS = ("stage_name", "stage_title", "call_site")
 _APPLICATIONS = f"""
@@ -153,7 +154,7 @@ def _live_stage_column(name: str) -> str:
     return f"{f'assumeNotNull({column})' if name in ('stage_id', 'stage_attempt') else column} AS {name}"
 
 
-# The row of an ended stage is complete; a live row is used only for a stage that has not ended.
+# The row of an ended stage is complete, so a live row is used only for a stage that has not ended.
 _STAGES = f"""
 SELECT {", ".join(_STAGE_COLUMNS)} FROM (
     SELECT {", ".join(_STAGE_COLUMNS)}, row_seq, 1 AS ended FROM best_stages WHERE {_ATTEMPT}
@@ -174,7 +175,7 @@ _QUERY_COLUMNS = """
     query_disk_spilled_bytes AS disk_spilled_bytes, query_finished_cpu_ms AS finished_cpu_ms
 """
 _OF_QUERIES = f"{_ATTEMPT} AND row = 'query' AND query_query_id IS NOT NULL"
-# The order is that of applications: an ended row first, then the row with better evidence, then the live row.
+# Applications have the same order: an ended row first, then the row with better evidence, then the live row.
 _QUERIES = f"""
 SELECT * EXCEPT (completeness, seen_live) FROM (
     SELECT {_QUERY_COLUMNS}, completeness, 1 AS seen_live FROM live WHERE {_OF_QUERIES}
@@ -189,18 +190,20 @@ _NAMES = f"SELECT {names(_Name)} FROM names FINAL WHERE {_ATTEMPT}"
 
 
 def runs(client: Client, limit: int = 50, *, job_key: str | None = None, since_ms: int = 0) -> list[Run]:
-    """Return the latest runs, newest first: of one job if ``job_key`` is given, started at ``since_ms`` or later.
+    """Return the latest runs that started at ``since_ms`` or later, newest first.
+
+    If ``job_key`` is given, only runs of this job are returned.
 
     Raises StoreEmptyError.
     """
-    # The job key is no column of the store but is resolved here, so the limit applies after the selection by job key.
+    # The job key is not a column of the store but is computed here, so the limit must apply after the selection by job.
     most = limit if job_key is None else 100_000
     found = _select(client, app_id="", since_ms=since_ms, limit=most)
     return [each for each in found if job_key in (None, each.job_key)][:limit]
 
 
 def run(client: Client, app_id: str) -> RunDetails | None:
-    """Return the latest attempt of the application with its queries and stages; None if the store does not have it.
+    """Return the latest attempt of the application, with its queries and stages; None if the store has no attempt.
 
     Raises StoreEmptyError.
     """
@@ -227,7 +230,7 @@ def _with_names(stages: Sequence[Stage], known: Sequence[_Name]) -> list[Stage]:
 
 
 def _queries(live: Sequence[Query], stages: Sequence[Stage], known: Sequence[_Name]) -> list[Query]:
-    """Merge live rows, names and stages into one entry per query."""
+    """Combine live rows, names and stages into one entry for each query."""
     rows = {each.query_id: each for each in live}
     by_id = {each.query_id: each for each in known if each.kind == "query" and each.query_id is not None}
     of_stages: dict[int, list[Stage]] = {}

@@ -1,4 +1,4 @@
-"""Reads rows of the store as dataclasses: the fields of the class are the selected columns."""
+"""Reads rows of the store as instances of dataclasses: the fields of the class are the selected columns."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def names(row_class: type[Any], prefix: str = "") -> str:
 
 
 def select(client: Client, row_class: type[Row], sql: str, parameters: Mapping[str, object]) -> list[Row]:
-    """Return the rows of a SQL statement whose columns are the fields of ``row_class``.
+    """Return the rows of a SQL statement as instances of ``row_class``; its columns must be the fields of the class.
 
-    The server binds parameters (``{name:Type}``); they are never written into the text. Raises StoreEmptyError.
+    The server binds parameters (``{name:Type}``), so values are never written into the SQL. Raises StoreEmptyError.
     """
     return [row_class(**row) for row in fetch(client, sql, parameters)]
 

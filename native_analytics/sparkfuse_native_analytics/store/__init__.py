@@ -1,1 +1,1 @@
-"""The store: ClickHouse through its HTTP interface, a server or the embedded engine."""
+"""The store: a ClickHouse server or the embedded ClickHouse engine, both used through ClickHouse's HTTP interface."""

@@ -1,4 +1,4 @@
-"""The client for ClickHouse: a server, a cluster or the embedded store."""
+"""Connects to ClickHouse: to a server, a cluster or the embedded store."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from clickhouse_connect.driver.exceptions import ClickHouseError
 from sparkfuse_contracts.settings import Settings
 
 CONNECT_SECONDS = 5
-# Inserts of full batches take seconds; queries over the whole history can take minutes.
+# The time limit of a statement: inserts of full batches take seconds, but queries over the whole history can take
+# minutes.
 ANSWER_SECONDS = 300
 
 
 class StoreUnavailableError(RuntimeError):
-    """No ClickHouse answers at the address; the text is one sentence."""
+    """No ClickHouse answers at the address; the message is one sentence."""
 
 
 def connect(settings: Settings | None = None) -> Client:
-    """Return a client for the ClickHouse at SPARKFUSE_CLICKHOUSE_URL; the URL may have user, password and database.
+    """Return a client for the ClickHouse at SPARKFUSE_CLICKHOUSE_URL; the URL may contain user, password and database.
 
     The client keeps no session, so threads may share it.
 
     Raises StoreUnavailableError.
     """
     url = (settings or Settings.from_environment()).clickhouse_url
-    # The driver also raises the errors that it logs.
+    # The driver's log is disabled, because the driver also raises the errors that it logs.
     logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)
     try:
         return get_client(
@@ -52,6 +53,6 @@ def _cause(error: BaseException) -> str:
     inner: BaseException | None = error
     while inner is not None:
         if isinstance(inner, OSError) and inner.args:
-            return str(inner.strerror or inner.args[-1])  # resolvers set no strerror
+            return str(inner.strerror or inner.args[-1])  # name resolution errors have no strerror
         inner = inner.__cause__ or inner.__context__
     return (str(error) or type(error).__name__).splitlines()[0][:200]

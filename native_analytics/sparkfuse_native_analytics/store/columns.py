@@ -1,4 +1,4 @@
-"""The columns of the contract that the numbered DDL refers to by placeholders."""
+"""The columns of the contract; the numbered DDL files contain placeholders for them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from sparkfuse_contracts.tables import TableColumn, tables
 
 ENDED_STAGES = "ended_stages"
-# The table of stages from event logs, with the same columns.
+# The table of ended stages from event logs; it has the same columns.
 LOGGED_STAGES = "logged_stages"
 STAGE = "stage"
-# The key of an ended stage; ClickHouse does not allow NULL in a key.
+# The key of an ended stage; these columns must not be NULL, because ClickHouse does not allow NULL in a key.
 _ENDED_STAGES_KEY = ("app_id", "app_start_ms", "app_attempt", "stage_id", "stage_attempt", "row_seq")
 _ONEOF_COLUMNS = ("view", "row")
-# Columns with another name in ``history``. A log has no windows, so the end of the application replaces the window end.
+# Columns that have another name in ``history``. A log has no windows, so the window end is the application's end.
 _OF_HISTORY = {"window_end_ms": "app_ended_ms"}
 
 
 def ended_stage_columns() -> Mapping[str, TableColumn]:
-    """Return the columns of ``ended_stages``: the envelope of live, and the columns of a stage without their prefix."""
+    """Return the columns of ``ended_stages``: the envelope of ``live``, and its stage columns without their prefix."""
     columns = {}
     for column in tables()["live"].columns:
         of_stage = len(column.path) == 2 and column.path[0] == STAGE
@@ -30,7 +30,7 @@ def ended_stage_columns() -> Mapping[str, TableColumn]:
 
 
 def contract_column_types(table: str) -> Mapping[str, str]:
-    """Return ClickHouse types (with defaults) by column of a table of the contract; empty for other tables."""
+    """Return the ClickHouse type and default of each column of a table of the contract; empty for other tables."""
     if table in {ENDED_STAGES, LOGGED_STAGES}:
         return {name: _type_of(name, column) for name, column in ended_stage_columns().items()}
     spec = tables().get(table)
@@ -43,18 +43,18 @@ def column_list(table: str) -> str:
 
 
 def add_columns(table: str) -> str:
-    """Return the clauses of an ALTER TABLE that adds columns of the contract that the table lacks."""
+    """Return the clauses of an ALTER TABLE statement that adds those columns of the contract that the table lacks."""
     columns = contract_column_types(table).items()
     return ",\n".join(f"  ADD COLUMN IF NOT EXISTS `{name}` {type_name}" for name, type_name in columns)
 
 
 def column_names(table: str) -> str:
-    """Return the columns of a table as a list for SELECT."""
+    """Return the names of a table's columns as a list for SELECT."""
     return ", ".join(f"`{name}`" for name in contract_column_types(table))
 
 
 def logged_stage_columns() -> Mapping[str, str]:
-    """Return the columns of ``logged_stages`` and their source columns in ``history``."""
+    """Map each column of ``logged_stages`` to its source column in ``history``."""
     there = {column.name for column in tables()["history"].columns}
     columns = {}
     for name in ended_stage_columns():

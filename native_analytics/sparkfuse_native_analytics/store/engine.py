@@ -1,4 +1,4 @@
-"""The embedded ClickHouse engine: one process owns a path, and each request has its own session."""
+"""The embedded ClickHouse engine: one process owns the data folder, and each request has its own session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOCK_FILE = "sparkfuse.lock"
 
 
 class StorePathError(RuntimeError):
-    """The path cannot be used by this process; the text is the reason."""
+    """The path cannot be used by this process; the message is the reason."""
 
 
 class StatementError(RuntimeError):
@@ -55,14 +55,14 @@ class Answer:
 
 
 class Engine:
-    """The embedded engine, which owns a path until it is closed. Statements may run in many threads at once.
+    """The embedded engine, which owns its data folder until it is closed. Many threads may run statements at once.
 
-    Raises StorePathError when another process owns the path, or the path cannot be written.
+    Raises StorePathError if another process owns the folder, or if the folder cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
         self._lock = _lock(path)
-        # The module is imported here, because it loads the engine's library (500 MB), which clients do not need.
+        # The module is imported only here, because it loads the engine's library (500 MB), and clients do not need it.
         import chdb
 
         self._path = str(path)
@@ -92,7 +92,7 @@ class Engine:
     def _session(self, statement: Statement) -> Iterator[Any]:
         connection = self._connect(self._path)
         try:
-            # By default the engine buffers inserts; a reply must mean that the rows are stored.
+            # By default the engine buffers inserts, but a reply must mean that the rows are stored.
             for sql in ("SET async_insert = 0", *_preparation(statement)):
                 connection.query(sql)
             yield connection
@@ -137,7 +137,7 @@ def _insert(connection: Any, statement: Statement) -> Answer:
 
 
 def _query(connection: Any, statement: Statement) -> Answer:
-    # The engine reads data after FORMAT from the statement only for text formats.
+    # Only for text formats, the engine reads the data of an INSERT from the statement, after FORMAT.
     sql = statement.sql + ("\n" + statement.data.decode(errors="surrogateescape") if statement.data else "")
     result = connection.query(sql, statement.default_format, params=dict(statement.parameters) or None)
     found = _TRAILING_FORMAT.search(sql)

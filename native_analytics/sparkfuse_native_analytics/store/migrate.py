@@ -1,4 +1,4 @@
-"""Migrates a ClickHouse to the tables of this version: numbered DDL files, then new columns of the contract.
+"""Migrates a ClickHouse database to this version: applies numbered DDL files, then adds new columns of the contract.
 
 ``python -m sparkfuse_native_analytics.store.migrate [--server]``
 """
@@ -43,23 +43,24 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
 
 
 class MigrationError(RuntimeError):
-    """The store cannot be migrated; the text names the file and the reason."""
+    """The store cannot be migrated; the message names the file and the reason."""
 
 
 @dataclass(frozen=True)
 class Migration:
-    """One numbered file; ``name`` is its key in ``schema_migrations``."""
+    """One numbered file; ``name`` is its key in the table ``schema_migrations``."""
 
     name: str
     text: str
 
     @property
     def sha256(self) -> str:
-        """The hash of the file before placeholders are replaced, so that new contract columns do not change it."""
+        """The hash of the file before placeholders are replaced, so that new contract columns do not change the
+        hash."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def statements(self, database: str) -> Iterator[str]:
-        """Yield the statements of the file with placeholders replaced by tables and columns of the contract."""
+        """Yield the statements of the file; placeholders are replaced by the contract's tables and columns."""
         lines = [line for line in self.text.splitlines() if not line.lstrip().startswith("--")]
         for statement in "\n".join(lines).split(";\n"):
             written = _PLACEHOLDER.sub(lambda found: _written(found, database), statement).strip().rstrip(";")
@@ -68,16 +69,16 @@ class Migration:
 
 
 def migrations(server: bool = False) -> tuple[Migration, ...]:
-    """Return the numbered files in order; ``server`` selects those for the administrator of a server."""
+    """Return the numbered files in order; if ``server`` is true, the files that a server's administrator applies."""
     folder = asset("sparkfuse_native_analytics", "schema", *(["server"] if server else []))
     files = sorted(path for path in folder.iterdir() if _NUMBERED.fullmatch(path.name))
     return tuple(Migration(_name(path, server), path.read_text()) for path in files)
 
 
 def migrate(client: Client, *, server: bool = False) -> list[str]:
-    """Apply new files and add new columns of the contract; return the names of what was applied.
+    """Apply new files and add new columns of the contract; return the names of the files and columns.
 
-    Raises MigrationError if an applied file has changed since, or the store rejects a statement.
+    Raises MigrationError if a file was changed after it was applied, or if the store rejects a statement.
     """
     done = _run(client, migrations(server))
     return done if server else done + _add_columns(client) + _widen_columns(client)
@@ -113,13 +114,13 @@ def _add_columns(client: Client) -> list[str]:
 
 
 def _widen_columns(client: Client) -> list[str]:
-    """Add new fields to columns of nested tuples; ClickHouse matches the fields of existing rows by name."""
+    """Add new fields of the contract to columns of nested tuples; ClickHouse matches existing fields by name."""
     known = client.query("SELECT table, name, type FROM system.columns WHERE database = currentDatabase() "
                          f"AND startsWith(type, '{_LIST_OF_PARTS}')").result_rows  # fmt: skip
     widened = []
     for table, name, type_name in known:
         wanted = contract_column_types(table).get(name, type_name)
-        # The engine formats types with other line breaks.
+        # Spaces are ignored, because the engine formats types with different line breaks.
         if "".join(wanted.split()) != "".join(type_name.split()):
             _command(client, f"ALTER TABLE {table} MODIFY COLUMN `{name}` {wanted}", name)
             widened.append(f"{table}.{name}")
@@ -145,7 +146,7 @@ def _written(found: re.Match[str], database: str) -> str:
 
 
 def _ddl(table: str) -> str:
-    """Return the DDL of a table; an applied migration never changes, so retired tables are kept as files."""
+    """Return the DDL of a table; that of a retired table is kept as a file, because applied migrations never change."""
     if table in tables():
         return tables()[table].ddl
     return asset("sparkfuse_native_analytics", "schema", "retired", f"{table}.sql").read_text()

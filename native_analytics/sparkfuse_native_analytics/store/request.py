@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 
 from sparkfuse_native_analytics.store.engine import Answer, Statement
 
-# URL parameters with a meaning in ClickHouse's HTTP interface; all others are settings.
-# Sessions, users and roles are ignored: the store has one user, and requests are independent.
+# URL parameters that have a meaning of their own in ClickHouse's HTTP interface; all other parameters are settings.
+# Sessions, users and roles are ignored, because the store has one user, and requests are independent.
 _NO_SETTINGS = frozenset(
     [
         "query",
@@ -45,7 +45,7 @@ _BAD = {27, 46, 47, 53, 62, 115, 117, 457}
 
 
 class RequestError(ValueError):
-    """The store cannot answer the request; the text is the reason."""
+    """The store cannot answer the request; the message is the reason."""
 
 
 def _unlz4(content: bytes) -> bytes:
@@ -102,7 +102,7 @@ def _decoded(encoding: str, body: bytes) -> bytes:
         raise RequestError(f"Content-Encoding {encoding!r} is not supported; use gzip, lz4 or zstd")
     try:
         return decoder(body)
-    except Exception as error:  # each codec raises other errors; the client gets the reason
+    except Exception as error:  # each codec raises errors of its own; the client gets the reason
         raise RequestError(f"the body is not {encoding}: {error}") from error
 
 
@@ -118,7 +118,7 @@ def _split(query: str, content: bytes) -> tuple[str, bytes]:
 
 
 def answer_headers(answer: Answer, query_id: str) -> dict[str, str]:
-    """Return the headers that ClickHouse clients use."""
+    """Return the response headers that ClickHouse clients use."""
     summary = {"read_rows": str(answer.read_rows), "written_rows": str(answer.written_rows)}
     headers = {
         "X-ClickHouse-Summary": json.dumps(summary),
@@ -130,5 +130,5 @@ def answer_headers(answer: Answer, query_id: str) -> dict[str, str]:
 
 
 def error_status(code: int) -> int:
-    """Return the HTTP status that ClickHouse uses for an error code."""
+    """Return the HTTP status that ClickHouse uses for one of its error codes."""
     return 404 if code in _MISSING else 400 if code in _BAD else 500

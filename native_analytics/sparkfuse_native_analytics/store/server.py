@@ -30,10 +30,10 @@ from sparkfuse_native_analytics.store.request import RequestError, answer_header
 
 USAGE = 2
 UNAVAILABLE = 3
-# The engine uses all cores for one statement, so more statements at once would only wait for each other.
+# The engine uses all cores for one statement, so with more statements at once, they would only wait for each other.
 STATEMENTS_AT_ONCE = 8
 STOP_SECONDS = 15
-# The lowest level, because loopback is fast and replies are small.
+# The lowest compression level, because loopback is fast and replies are small.
 GZIP_LEVEL = 1
 BODY_BYTES = 1 << 30
 
@@ -50,14 +50,15 @@ def application(engine: Engine) -> Starlette:
 
     async def run(request: Request) -> Response:
         if "origin" in request.headers:
-            # A page in a browser can reach loopback too, and must not read the store.
+            # A web page in a local browser can also reach loopback, and must not read the store.
             return _refusal("the embedded store does not answer web pages", 0, 403)
         query_id = request.query_params.get("query_id") or str(uuid.uuid4())
         try:
             statement = await _statement(request)
             async with limiter:
                 if await request.is_disconnected():
-                    # A killed client reads the stored offsets after its restart; a late insert would change them.
+                    # A killed loader reads the stored offsets after its restart; a late insert would change these
+                    # offsets.
                     return _refusal("the client has gone", 0, 499)
                 answer = await anyio.to_thread.run_sync(engine.run, statement, limiter=threads)
         except RequestError as error:
@@ -91,7 +92,7 @@ def _refusal(text: str, code: int, status: int) -> Response:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket, so that a port in use is reported before the engine starts.
+    """Return a listening socket; it is opened before the engine starts, so that a port in use is reported first.
 
     Raises OSError.
     """
@@ -145,7 +146,7 @@ def _serve(engine: Engine, listener: socket.socket) -> None:
     logging.getLogger("sparkfuse.store").info("serving at http://%s:%s", host, port)
     config = uvicorn.Config(application(engine), log_config=None, log_level="warning", access_log=False,
                             timeout_graceful_shutdown=STOP_SECONDS, lifespan="off")  # fmt: skip
-    # uvicorn raises the signal again after it stopped; a requested stop is not a failure.
+    # After it has stopped, uvicorn raises the signal again; it is ignored, because a requested stop is not a failure.
     for asked in (signal.SIGTERM, signal.SIGINT):
         signal.signal(asked, lambda *_: None)
     uvicorn.Server(config).run(sockets=[listener])

@@ -1,4 +1,4 @@
-"""Reads the parts of an application that its trace shows from the store."""
+"""Reads from the store those parts of an application that its trace shows."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from clickhouse_connect.driver.client import Client
 from sparkfuse_native_analytics.queries import Finding, RunDetails, findings, run
 from sparkfuse_native_analytics.queries.select import select
 
-# More tasks would hide where the time went, and tracing backends do not handle millions of spans.
+# Maximum number of tasks in a trace: more would hide where the time went, and backends cannot handle millions of spans.
 SLOW_TASKS = 50
-# A task is slow if it took more than twice the median of its stage, and at least this long.
+# A task is slow if it took more than SLOW_RATIO times the median of its stage, and at least SLOW_LEAST_MS.
 SLOW_RATIO = 2.0
 SLOW_LEAST_MS = 1000
 MOST_FINDINGS = 200

@@ -11,19 +11,20 @@ from sparkfuse_native_analytics.traces.spans import application_spans
 
 TRACES_PATH = "/v1/traces"
 ANSWER_SECONDS = 10
-# The number of spans that a collector accepts in one request with default limits.
+# The number of spans in one request that a collector with default limits accepts.
 SPANS_A_REQUEST = 512
 
 
 class TraceExportError(RuntimeError):
-    """The trace could not be created or sent; the text is one sentence."""
+    """The trace could not be created or sent; the message is one sentence."""
 
 
 def export_trace(client: Client, app_id: str, endpoint: str) -> int:
     """Send the latest attempt of an application as one trace by OTLP over HTTP; return the number of spans.
 
     ``endpoint`` is the collector's address, such as http://127.0.0.1:4318; OTLP's own path is added when it is missing.
-    A trace that is sent again has the same ids. Raises TraceExportError, and StoreEmptyError of the queries.
+    A trace that is sent again has the same ids. Raises TraceExportError, and StoreEmptyError if the store has no
+    tables.
     """
     application = read_application(client, app_id)
     if application is None:
@@ -40,6 +41,6 @@ def export_trace(client: Client, app_id: str, endpoint: str) -> int:
 
 
 def traces_url(endpoint: str) -> str:
-    """Return the URL for traces of a collector."""
+    """Return the URL to which the collector accepts traces."""
     endpoint = endpoint.rstrip("/")
     return endpoint if endpoint.endswith(TRACES_PATH) else endpoint + TRACES_PATH

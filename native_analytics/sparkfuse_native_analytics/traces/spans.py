@@ -1,6 +1,6 @@
-"""Creates the spans of one application, its jobs, stages and slow tasks; findings become events of these spans.
+"""Creates the spans of an application, its jobs, stages and slow tasks; findings become events of these spans.
 
-Ids are hashes of the objects that they identify, so a repeated trace has the same ids.
+The ids of spans are hashes of the objects that the spans describe, so a trace that is sent again has the same ids.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def application_spans(application: Application) -> list[ReadableSpan]:
     """Return all spans, parents before children.
 
     Attributes are named ``spark.*``, because OpenTelemetry has no conventions for Spark; times come from the clocks of
-    the JVMs. The span of anything that still runs ends at the last known window, and its ``spark.*.status`` is running.
+    the JVMs. The span of an object that still runs ends at the last known window, and its ``spark.*.status`` is
+    running.
     """
     return list(_Trace(application).spans())
 
@@ -100,7 +101,7 @@ class _Trace:
         )  # fmt: skip
 
     def _events(self, place: tuple[int, int] | None) -> list[Event]:
-        """Return the findings of one stage attempt, or those without a stage in the trace."""
+        """Return the findings of one stage attempt; for None, the findings whose stage is not in the trace."""
         stages = {(stage.stage_id, stage.stage_attempt) for stage in self._application.details.stages}
         return [
             _event(finding, run.started_ms or finding.started_ms or finding.updated_ms, run.evidence)
