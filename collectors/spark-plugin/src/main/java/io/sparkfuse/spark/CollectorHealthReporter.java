@@ -35,7 +35,7 @@ final class CollectorHealthReporter {
     this.faults = faults;
   }
 
-  /** Returns a health fact in the lane that is dropped last. */
+  /** Returns a health fact in the reserved lane, whose facts are dropped last. */
   QueuedRecord now(Sender sender, long senderFaults) {
     CallbackTimes times = listener.times();
     CollectorHealth.Builder health =

@@ -11,8 +11,8 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 
 /**
- * Creates the objects that the driver plugin uses, so that tests can replace one of them by one
- * that throws.
+ * Creates the objects that the driver plugin uses, so that a test can replace one of them with an
+ * object that throws.
  */
 class DriverDependencies {
   /** Time limit for stopping the plugin with the application. */
@@ -26,8 +26,8 @@ class DriverDependencies {
   }
 
   /**
-   * Creates the queue. The sender's backlog gets two thirds of the memory; of the rest, one third
-   * belongs to the bulk lane.
+   * Creates the queue. The sender's backlog gets two thirds of the memory; the queue gets the rest,
+   * one third of it for the bulk lane.
    */
   FactQueue queue(PluginSettings settings) {
     long bytes = settings.queueBytes - backlogBytes(settings);

@@ -44,8 +44,8 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
 
   private final DriverDependencies dependencies;
   private final FaultCounter faults = new FaultCounter("the driver's plugin");
-  // Separate from faults of callbacks: if the listener is switched off, the sender must still
-  // report it.
+  // Counted separately from faults of callbacks: if the listener is switched off, the sender must
+  // still report that.
   private final FaultCounter senderFaults = new FaultCounter("the driver's sender");
   private final StageRegistry registry = new StageRegistry();
   private final String collector = "driver-" + UUID.randomUUID().toString().substring(0, 8);
@@ -140,7 +140,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
   private void addListener(SparkFirehoseListener listener) {
     try {
       context.listenerBus().addToQueue(listener, SparkfuseListener.QUEUE);
-    } catch (Throwable noQueue) { // not a public API; the shared queue is
+    } catch (Throwable noQueue) { // addToQueue is not a public API
       PluginLog.warnOncePerMinute("the plugin uses a shared listener queue", noQueue);
       context.addSparkListener(listener);
     }

@@ -47,7 +47,7 @@ public final class CircuitBreaker implements AutoCloseable {
       return add('r', limit);
     }
 
-    /** Limits the cost, with a price for an hour of one core in the same currency. */
+    /** Limits the cost, computed from the price of one core for an hour in the same currency. */
     public Builder maxCost(double limit, double pricePerCoreHour) {
       if (!(pricePerCoreHour > 0)) {
         throw new IllegalArgumentException("the price must be positive: " + pricePerCoreHour);
@@ -82,7 +82,7 @@ public final class CircuitBreaker implements AutoCloseable {
     }
   }
 
-  /** Returns a builder for a block; the name is part of the reason. */
+  /** Returns a builder for a block; the reason of a stop contains the name. */
   public static Builder named(String name) {
     return new Builder(name);
   }

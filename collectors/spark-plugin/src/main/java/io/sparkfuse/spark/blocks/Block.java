@@ -35,7 +35,7 @@ final class Block {
   /** Why the jobs of the block are cancelled, or null. */
   String reason;
 
-  /** Whether a hold has prevented the stop, which is reported once. */
+  /** Whether a hold has already prevented the stop; this is reported only once. */
   boolean held;
 
   Limit limit;
@@ -69,7 +69,7 @@ final class Block {
 
   /**
    * Sets the first limit that is exceeded. {@code complete} is false if Spark dropped events: then
-   * a task may have ended, and running tasks do not count.
+   * a task that seems to run may have ended, so running tasks are not counted.
    */
   void evaluate(long nowMs, int taskCores, boolean complete) {
     for (Map.Entry<Limit, Long> each : tag.limits.entrySet()) {

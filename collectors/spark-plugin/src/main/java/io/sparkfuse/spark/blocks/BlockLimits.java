@@ -41,7 +41,10 @@ public final class BlockLimits {
   private final TreeMap<Long, Long> tasks = new TreeMap<>();
   private volatile boolean stopped;
 
-  /** Creates the limits of one application; {@code held} is asked before each act. */
+  /**
+   * Creates the limits of one application; {@code held} is called before each act and returns
+   * whether a hold prevents it.
+   */
   public BlockLimits(
       SparkContext context,
       StageRegistry registry,
@@ -74,7 +77,9 @@ public final class BlockLimits {
     stopped = true;
   }
 
-  /** Begins a block on the calling thread, from whose jobs on the tag counts. */
+  /**
+   * Begins a block on the calling thread; jobs that the thread starts from now on carry its tag.
+   */
   public void begin(String text) {
     BlockTag tag = BlockTag.parse(text);
     if (tag == null) {
@@ -107,7 +112,7 @@ public final class BlockLimits {
     jobTag("removeJobTag", tag);
   }
 
-  /** Shows the block as a tag in Spark's own interface, where this version of Spark has tags. */
+  /** Shows the block as a job tag in Spark's UI, if this version of Spark has job tags. */
   private void jobTag(String method, String tag) {
     try {
       SparkContext.class.getMethod(method, String.class).invoke(context, tag);
@@ -128,19 +133,19 @@ public final class BlockLimits {
     return blocks.report(tag);
   }
 
-  /** Returns the tags of the blocks to which some running jobs belong. */
+  /** Returns the tags of the blocks to which any of the given running jobs belong. */
   public Set<String> of(Set<Integer> jobs) {
     return blocks.of(jobs);
   }
 
   /**
    * Waits while a block of the jobs is in a safe point, for at most the configured time. Returns
-   * the time in ms.
+   * how long it waited, in ms.
    */
   public long awaitSafePoint(Set<Integer> jobs) throws InterruptedException {
     Set<String> keys = blocks.of(jobs);
     if (!blocks.inSafePoint(keys)) {
-      return 0; // else the clock could show a wait that was none
+      return 0; // no wait; a wait returns at least 1 ms
     }
     long startMs = SteadyClock.ms();
     while (blocks.inSafePoint(keys) && SteadyClock.ms() - startMs < safePointMs) {
@@ -182,7 +187,8 @@ public final class BlockLimits {
     Set<Integer> added = new HashSet<>(cancel.keySet());
     added.removeAll(cancelled.keySet());
     if (!added.isEmpty()) {
-      // Read before the end of the jobs, because afterwards nothing connects their tasks to them.
+      // The tasks are read before the jobs end, because later nothing connects the tasks to their
+      // jobs.
       registry.runningTasksOnlyOf(cancel.keySet()).forEach(task -> tasks.putIfAbsent(task, nowMs));
     }
     for (int job : added) {
@@ -192,7 +198,7 @@ public final class BlockLimits {
     interrupt(nowMs);
   }
 
-  /** Interrupts the tasks of cancelled jobs that still run; Spark only marks them. */
+  /** Interrupts tasks of cancelled jobs that are still running; Spark only marks such tasks. */
   private void interrupt(long nowMs) {
     tasks.keySet().retainAll(registry.runningTasks());
     for (Map.Entry<Long, Long> each : new ArrayList<>(tasks.entrySet())) {

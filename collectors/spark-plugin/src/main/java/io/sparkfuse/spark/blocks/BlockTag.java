@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
  * The tag that the jobs of a block carry: {@code sparkfuse-block.ID.NAME} and its limits, such as
  * {@code .t60000.s1024}.
  *
- * <p>The tag contains the limits, so that a Connect client needs no other way to the driver.
+ * <p>The tag contains the limits, so that a Connect client needs no other channel to the driver.
  */
 final class BlockTag {
   /** Local property with the tags of all enclosing blocks, separated by commas. */
@@ -24,7 +24,10 @@ final class BlockTag {
           "sparkfuse-block\\.([0-9a-f]{8,32})\\.([A-Za-z0-9_-]{1,40})((?:\\.[tsrc]\\d{1,18})*)$");
   private static final Pattern LIMIT = Pattern.compile("\\.([tsrc])(\\d+)");
 
-  /** The whole tag. Spark 4 and Connect put the user and session before the part of the client. */
+  /**
+   * The whole tag. Spark 4 and Connect put the user and session before the client's part of the
+   * tag.
+   */
   final String key;
 
   final String name;
@@ -39,7 +42,7 @@ final class BlockTag {
     }
   }
 
-  /** Returns the tag of a block, or null if the text is another tag. */
+  /** Returns the tag of a block, or null if the text is not such a tag. */
   static BlockTag parse(String text) {
     Matcher found = FORM.matcher(text);
     return found.find() ? new BlockTag(text, found) : null;

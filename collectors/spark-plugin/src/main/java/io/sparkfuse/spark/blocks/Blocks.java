@@ -16,8 +16,8 @@ import java.util.function.LongSupplier;
 /**
  * The blocks of this application by tag. Thread-safe; each call is short.
  *
- * <p>A job belongs to a block because it carries its tag, whatever the time. Beyond the limits the
- * oldest blocks are forgotten, and nothing of them is stopped.
+ * <p>A job belongs to a block if the job carries the block's tag, no matter when the job starts.
+ * Beyond the limits the oldest blocks are forgotten, and their jobs are not stopped.
  */
 final class Blocks {
   static final int MAX_BLOCKS = 1_000;
@@ -64,7 +64,7 @@ final class Blocks {
     }
   }
 
-  /** Returns the keys of the blocks to which some jobs belong. */
+  /** Returns the keys of the blocks to which any of the given jobs belong. */
   synchronized Set<String> of(Set<Integer> some) {
     Set<String> keys = new TreeSet<>();
     some.forEach(job -> keys.addAll(jobs.getOrDefault(job, Collections.emptyList())));
@@ -118,7 +118,7 @@ final class Blocks {
     ofStage(stageId, attempt).forEach(block -> block.taskEnded(taskId, runMs, spilled, rows));
   }
 
-  /** Returns whether there are blocks, so that counting is worth its time. */
+  /** Returns whether there are blocks; without blocks, nothing needs to be counted. */
   synchronized boolean any() {
     return !blocks.isEmpty();
   }
@@ -132,8 +132,8 @@ final class Blocks {
    * Evaluates all limits. Returns the running jobs to cancel with their reason, and adds sentences
    * for the owner to {@code warnings}.
    *
-   * @param held whether the owner holds the fuse
-   * @param safePointMs how long a block in a safe point is spared
+   * @param held whether a hold of the owner prevents every stop
+   * @param safePointMs how long a stop waits while the block is in a safe point
    */
   synchronized Map<Integer, String> decide(
       boolean held, long safePointMs, int taskCores, List<String> warnings) {

@@ -1,5 +1,5 @@
 /**
- * Blocks of job code with limits: which jobs carry the tag of a block, what they used, and what was
- * stopped. It needs no broker and no controller.
+ * Enforces the limits of blocks of job code: finds the jobs that carry the tag of a block, counts
+ * what they use, and cancels them. This package needs neither a broker nor the fuse controller.
  */
 package io.sparkfuse.spark.blocks;

@@ -20,7 +20,8 @@ final class ApplicationCounters {
   private static final long SAMPLE_MS = 30_000;
 
   /**
-   * Reasons of Spark and of the cluster managers for an executor whose process ended or is silent.
+   * Reasons that Spark and the cluster managers give for the loss of an executor whose process
+   * ended or is silent.
    */
   private static final Pattern LOST =
       Pattern.compile(
@@ -56,7 +57,7 @@ final class ApplicationCounters {
     this.lastSuccessMs = startedMs;
   }
 
-  /** Adds an executor. Returns whether it is counted. */
+  /** Adds an executor. Returns whether the executor is counted. */
   boolean added(String id, int cores, long nowMs) {
     if (executors.size() >= MAX_EXECUTORS) {
       return false;
@@ -124,7 +125,10 @@ final class ApplicationCounters {
     return lostMs.size();
   }
 
-  /** Returns the share of garbage collections in percent, or null if it is not known of all. */
+  /**
+   * Returns the share of time in garbage collection in percent, or null if it is unknown for any
+   * executor.
+   */
   private Long gcPercent(long nowMs) {
     long gcMs = 0;
     long intervalMs = 0;

@@ -69,7 +69,7 @@ final class RunningJobs {
   private final TreeMap<Integer, Job> jobs = new TreeMap<>();
   private int stagesOfAllJobs;
 
-  /** Adds a job. Returns how many of the oldest were forgotten. */
+  /** Adds a job. Returns how many of the oldest jobs were forgotten. */
   int add(JobStarted fact, boolean streaming, long nowMs) {
     Job job = new Job(fact, streaming, nowMs);
     remove(fact.getJobId());
@@ -101,7 +101,10 @@ final class RunningJobs {
     return where(job -> job.execution != null && job.execution == executionId);
   }
 
-  /** Returns when the oldest of some running jobs started; {@code otherwise} if none runs. */
+  /**
+   * Returns when the oldest of the given running jobs started; {@code otherwise} if none of them
+   * runs.
+   */
   long oldestStart(Set<Integer> some, long otherwise) {
     return jobs.entrySet().stream()
         .filter(each -> some.contains(each.getKey()))
@@ -110,7 +113,7 @@ final class RunningJobs {
         .orElse(otherwise);
   }
 
-  /** Returns whether some of the jobs use a stage. */
+  /** Returns whether any of the jobs uses a stage. */
   boolean use(Set<Integer> some, int stageId) {
     return ofStage(stageId).stream().anyMatch(some::contains);
   }
@@ -119,21 +122,21 @@ final class RunningJobs {
     return where(job -> job.group.equals(tag) || job.tags.contains(tag));
   }
 
-  /** Returns whether some of the jobs are micro-batches of a streaming query. */
+  /** Returns whether any of the jobs is a micro-batch of a streaming query. */
   boolean streams(Set<Integer> some) {
     return jobs.entrySet().stream()
         .anyMatch(each -> some.contains(each.getKey()) && each.getValue().streaming);
   }
 
-  /** Returns the job group, which is the run id of a streaming query, or an empty text. */
+  /** Returns the job group, which is the run id of a streaming query, or an empty string. */
   String group(int jobId) {
     Job job = jobs.get(jobId);
     return job == null ? "" : job.group;
   }
 
   /**
-   * Returns the users with sessions, or else the job groups, to which some jobs belong. The jobs of
-   * one SQL execution have one owner, because Spark gives broadcasts groups of their own.
+   * Returns the users with sessions, or else the job groups, to which the given jobs belong. The
+   * jobs of one SQL execution have one owner, because Spark gives broadcasts groups of their own.
    */
   Set<String> owners(Set<Integer> some) {
     Set<String> owners = new TreeSet<>();

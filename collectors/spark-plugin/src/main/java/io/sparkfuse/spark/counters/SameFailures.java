@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Counts for each task of one stage attempt how often it failed in the same way. Bounded: failures
- * beyond the limits are not counted, so that the counters are too low rather than too high.
+ * Counts for each task of one stage attempt how often it failed in the same way. Failures beyond
+ * the limits are not counted, so the counters can be too low but never too high.
  */
 final class SameFailures {
   private static final int MAX_KINDS = 1_000;
@@ -38,8 +38,8 @@ final class SameFailures {
   }
 
   /**
-   * Returns the reason without its numbers, such as ports and ids of attempts. It has the lines of
-   * a Python traceback, and the values of the record at which the task failed.
+   * Returns the beginning of the failure reason with its numbers, such as ports and attempt ids,
+   * replaced. The lines of a Python traceback and the values of the failing record remain.
    */
   private static String place(TaskEnded task) {
     String reason = task.getFailureReason();

@@ -14,17 +14,17 @@ import java.util.Set;
  * StageRegistry}.
  */
 final class StageCounters {
-  /** A task whose counters changed within this time moves, in ms. */
+  /** A task is moving if its counters changed within this time, in ms. */
   private static final long STALLED_MS = 60_000;
 
   private static final class Running {
-    /** Null until the first progress; most tasks end before it. */
+    /** Null until the first progress; most tasks end earlier. */
     TaskTotals totals;
 
     long ageMs;
     long stalledMs;
 
-    /** 0, as for a task that reads and writes now, until the first progress. */
+    /** Until the first progress this is 0, as for a task that reads and writes now. */
     long sinceProgressMs;
 
     long spilledSinceProgressBytes;
@@ -34,7 +34,7 @@ final class StageCounters {
 
     long cpuSinceProgressMs;
 
-    /** Whether neither counters nor CPU time grow. */
+    /** Whether neither the task's counters nor its CPU time grow. */
     boolean idle;
 
     /** When the start or the last progress arrived, by the registry's clock. */
@@ -51,7 +51,7 @@ final class StageCounters {
   private final long startedMs;
   private final Map<Long, Running> running = new HashMap<>();
 
-  /** Running tasks beyond the limit, which are only counted. */
+  /** Number of running tasks beyond the limit, which are not stored. */
   private int unknown;
 
   private final TaskTotals finished = new TaskTotals();
@@ -74,8 +74,8 @@ final class StageCounters {
   }
 
   /**
-   * Counts a started task. Returns whether it was stored; {@code room} is false if the limit is
-   * reached.
+   * Counts a started task. Returns whether the task was stored; {@code room} is false if the limit
+   * is reached.
    */
   boolean taskStarted(long taskId, boolean room, long nowMs) {
     if (room) {
@@ -87,7 +87,7 @@ final class StageCounters {
 
   void taskProgressed(TaskProgress progress, long nowMs) {
     Running task = running.get(progress.getTaskId());
-    if (task != null) { // null if it has ended meanwhile
+    if (task != null) { // null if the task has ended meanwhile
       task.totals = TaskTotals.of(progress);
       task.ageMs = progress.getAgeMs();
       task.stalledMs = progress.getStalledMs();
@@ -141,7 +141,7 @@ final class StageCounters {
     return running.keySet();
   }
 
-  /** Returns the time since the running task that was silent longest reported or started. */
+  /** Returns the longest time since a running task reported progress or started, in ms. */
   long progressAgeMs(long nowMs) {
     long oldest = 0;
     for (Running task : running.values()) {
@@ -225,7 +225,10 @@ final class StageCounters {
     return columns;
   }
 
-  /** Adds the columns of stage_live about spill without progress; absent if no task runs. */
+  /**
+   * Adds the columns of stage_live about spill without progress; if no task runs, the columns stay
+   * absent.
+   */
   private void addSpillWithoutProgress(Map<String, Long> columns) {
     long sinceProgress = unknown > 0 ? 0 : Long.MAX_VALUE;
     Running most = null;

@@ -22,9 +22,9 @@ import java.util.function.LongSupplier;
  * Counters of the running jobs and stages of this application, from the driver's listener and from
  * the progress that executors report. Thread-safe; each call is short.
  *
- * <p>Bounded to a few megabytes: a stage is forgotten after its last task. Beyond the limits, the
- * oldest stages and jobs are forgotten, and further running tasks are only counted; see {@link
- * #forgotten}.
+ * <p>Memory is limited to a few megabytes: a stage is forgotten after its last task. Beyond the
+ * limits, the oldest stages and jobs are forgotten, and further running tasks are only counted; see
+ * {@link #forgotten}.
  */
 public final class StageRegistry {
   static final int MAX_STAGES = 2_000;
@@ -58,7 +58,7 @@ public final class StageRegistry {
     jobStarted(job, false);
   }
 
-  /** Adds a job; {@code streaming} if it is part of a streaming query. */
+  /** Adds a job; {@code streaming} is true if the job is part of a streaming query. */
   public synchronized void jobStarted(JobStarted job, boolean streaming) {
     forgotten += jobs.add(job, streaming, clockMs.getAsLong());
   }
@@ -207,26 +207,24 @@ public final class StageRegistry {
     return new TreeSet<>(jobs.ids());
   }
 
-  /** Returns the users, sessions or job groups of some running jobs. */
+  /** Returns the users, sessions or job groups of the given running jobs. */
   public synchronized Set<String> owners(Set<Integer> some) {
     return jobs.owners(some);
   }
 
-  /** Returns whether some running jobs are part of streaming queries. */
+  /** Returns whether any of the given running jobs is part of a streaming query. */
   public synchronized boolean streams(Set<Integer> some) {
     return jobs.streams(some);
   }
 
-  /** Returns the job groups of some running jobs. */
+  /** Returns the job groups of the given running jobs. */
   public synchronized Set<String> groups(Set<Integer> some) {
     Set<String> groups = new TreeSet<>();
     some.forEach(job -> groups.add(jobs.group(job)));
     return groups;
   }
 
-  /**
-   * Returns the counters of a running stage attempt by column, or an empty map if it does not run.
-   */
+  /** Returns the counters of a stage attempt by column; empty if the attempt does not run. */
   public synchronized Map<String, Long> columns(int stageId, int attempt) {
     StageCounters counters = stages.get(key(stageId, attempt));
     if (counters == null || counters.ended()) {
@@ -235,7 +233,7 @@ public final class StageRegistry {
     return counters.columns(clockMs.getAsLong());
   }
 
-  /** Returns the counters of a running task by name; empty if it does not run in the attempt. */
+  /** Returns the counters of a task by name; empty if the task does not run in the attempt. */
   public synchronized Map<String, Long> taskCounters(int stageId, int attempt, long taskId) {
     StageCounters counters = stages.get(key(stageId, attempt));
     return counters == null ? Collections.emptyMap() : counters.taskCounters(taskId);
@@ -270,14 +268,18 @@ public final class StageRegistry {
   }
 
   /**
-   * Returns the time since the running task of the application that was silent longest reported.
+   * Returns the longest time since a running task of the application reported progress or started,
+   * in ms.
    */
   public synchronized long progressAgeMs() {
     long nowMs = clockMs.getAsLong();
     return stages.values().stream().mapToLong(each -> each.progressAgeMs(nowMs)).max().orElse(0);
   }
 
-  /** Returns the time since the running task that was silent longest reported or started, in ms. */
+  /**
+   * Returns the longest time since a running task of the attempt reported progress or started, in
+   * ms.
+   */
   public synchronized long progressAgeMs(int stageId, int attempt) {
     StageCounters counters = stages.get(key(stageId, attempt));
     return counters == null ? 0 : counters.progressAgeMs(clockMs.getAsLong());

@@ -1,6 +1,6 @@
 package io.sparkfuse.spark.facts;
 
-/** Identifies the run of an application; equal in all facts of a collector. */
+/** Identifies the run of an application; all facts of a collector have the same values. */
 public final class Application {
   private static final String SEPARATOR = "\t";
 

@@ -54,7 +54,7 @@ public final class EventIds {
   public EventIds() {
     try {
       sha256 = MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException impossible) { // every JVM has it
+    } catch (NoSuchAlgorithmException impossible) { // every JVM has SHA-256
       throw new IllegalStateException(impossible);
     }
   }

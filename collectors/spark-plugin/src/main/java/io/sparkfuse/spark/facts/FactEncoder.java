@@ -6,8 +6,8 @@ import io.sparkfuse.contracts.Fact;
 import java.util.Arrays;
 
 /**
- * Encodes a fact: envelope, event id, scrubbed texts, Protobuf bytes, at most {@link
- * FactTruncator#MAX_BYTES}.
+ * Encodes a fact: scrubs its texts, sets its envelope and event id, and limits its Protobuf bytes
+ * to {@link FactTruncator#MAX_BYTES}.
  *
  * <p>Each encoding thread has its own encoder; callbacks never encode.
  */

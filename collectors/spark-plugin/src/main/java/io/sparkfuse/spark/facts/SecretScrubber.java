@@ -41,7 +41,7 @@ public final class SecretScrubber {
     }
   }
 
-  /** Applies the steps for some kinds of texts, in their order. */
+  /** Applies the steps for the given kinds of text, in their order. */
   private static String applied(List<String> texts, String text) {
     String out = text;
     for (Step step : STEPS) {
@@ -52,7 +52,10 @@ public final class SecretScrubber {
     return out;
   }
 
-  /** Cuts a text to the length for a queue, most stack frames first; returns null for null. */
+  /**
+   * Cuts a text to its maximum length in a queue, and drops most stack frames first; returns null
+   * for null.
+   */
   public static String cut(String text) {
     if (text == null || text.length() <= MAX_BYTES) {
       return text;
@@ -102,8 +105,8 @@ public final class SecretScrubber {
   }
 
   /**
-   * Returns how much of a text is searched, up to a blank, because half a word could be a secret
-   * without its end.
+   * Returns how many characters of a text are searched. The searched part ends at a blank, because
+   * half a word could be a secret whose end is missing.
    */
   private static int searched(String text) {
     if (text.length() <= Scrubbing.MOST_SEARCHED) {
@@ -125,14 +128,14 @@ public final class SecretScrubber {
   }
 
   /**
-   * Does the same as {@link #scrub}, and removes quoted literals and numbers like those of cards:
-   * for SQL text.
+   * Scrubs SQL text: does the same as {@link #scrub}, and also removes quoted literals and numbers
+   * that look like card numbers.
    *
    * <p>Names in double quotes are removed too, because Spark parses them as literals by default.
    * Use it for plans and descriptions, not for failures.
    */
   public static String scrubQuery(String text) {
-    return cap(applied(OF_QUERY, scrub(text))); // an empty literal becomes longer
+    return cap(applied(OF_QUERY, scrub(text))); // masking makes an empty literal longer
   }
 
   /**

@@ -6,8 +6,8 @@ import io.sparkfuse.contracts.Fact;
 /**
  * Loads the classes of all kinds of facts before the first event.
  *
- * <p>On a busy host this takes seconds, more than all callbacks of a small job. Otherwise the first
- * event of each kind would include this time, and callbacks would appear slow.
+ * <p>On a busy host, loading takes seconds, longer than all callbacks of a small job. Without the
+ * warm-up, the first event of each kind would include this time, and callbacks would appear slow.
  */
 public final class WarmUp {
   private WarmUp() {}

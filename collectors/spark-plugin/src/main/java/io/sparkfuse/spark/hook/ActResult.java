@@ -1,6 +1,6 @@
 package io.sparkfuse.spark.hook;
 
-/** What became of an act: how many task attempts ended, and how many still ran after the wait. */
+/** The result of an act: how many task attempts ended, and how many still ran after the wait. */
 final class ActResult {
   final boolean ended;
   final long freedTasks;

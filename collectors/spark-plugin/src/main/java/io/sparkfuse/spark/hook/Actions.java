@@ -13,7 +13,7 @@ final class Actions {
   static final String CANCEL_JOBS = "cancel_jobs";
   static final String STOP_APPLICATION = "stop_application";
 
-  /** Only the external actuator carries it out; the hook never does. */
+  /** Only the external actuator carries out this action; the hook never does. */
   static final String EXTERNAL_STOP = "external_stop";
 
   static final String COLLECTOR_OFF = "collector_off";
@@ -26,7 +26,7 @@ final class Actions {
 
   private Actions() {}
 
-  /** Returns whether the action switches the collector and concerns no work of the job. */
+  /** Returns whether the action only switches the collector and does not affect the job's work. */
   static boolean isSwitch(String action) {
     return action.equals(COLLECTOR_OFF) || action.equals(COLLECTOR_ON);
   }

@@ -12,7 +12,8 @@ interface Actuator {
   /**
    * Stops the target of a signal, and waits for at most a few seconds until its tasks have ended.
    *
-   * <p>{@code reason} is shown to the owner. An exception means that nothing is known of the tasks.
+   * <p>{@code reason} is shown to the owner. An exception means that nothing is known about the
+   * tasks.
    */
   ActResult act(Signal signal, String reason) throws Exception;
 

@@ -56,7 +56,7 @@ final class AdmissionGates {
         : GateResult.refused("the topic signals does not use message.timestamp.type=LogAppendTime");
   }
 
-  /** Refuses a signal from a controller whose clock differs from the broker's. */
+  /** Refuses a signal from a controller whose clock differs too much from the broker's. */
   static GateResult clock(GateContext context) {
     long skewMs = context.signal.getIssuedMs() - context.record.timestampMs;
     return Math.abs(skewMs) <= MAX_SKEW_MS
@@ -87,7 +87,7 @@ final class AdmissionGates {
             "epoch " + context.signal.getEpoch() + " is older than the current one, " + highest);
   }
 
-  /** Refuses a signal that was received before, or is older than one that was. */
+  /** Refuses a signal that was already received, or that is older than one already received. */
   static GateResult generation(GateContext context) {
     long last = context.memory.generation;
     return context.signal.getGeneration() > last

@@ -11,11 +11,12 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The latest control of each id. The fuse controller follows the same rules
+ * Keeps the latest control of each id. The fuse controller follows the same rules
  * (fuse_controller/controls.py).
  *
- * <p>A record that cannot be verified is a hold of everything, because it may have replaced one. A
- * key must be valid when the broker appended the record, so that controls outlive a rotation.
+ * <p>If a record cannot be verified, nothing is stopped, because the record may have replaced a
+ * hold. A key must be valid when the broker appends the record; a control stays valid after a
+ * rotation of keys.
  */
 final class ControlBook {
   static final String TOPIC = "controls";
@@ -75,7 +76,7 @@ final class ControlBook {
 
   private void add(String key, Control control, String signer) {
     if (control.getKind().equals(REVOKE_KEY)) {
-      // A key cannot revoke itself: its thief could otherwise block its owner.
+      // A key cannot revoke itself: otherwise a thief could lock out the key's owner.
       if (!control.getKeyId().equals(signer)) {
         revoked.add(control.getKeyId());
       }
@@ -87,7 +88,7 @@ final class ControlBook {
     }
   }
 
-  /** Returns the controls that count now; an arming by a key that was revoked later counts not. */
+  /** Returns the controls that count now; an arming does not count if its key was revoked. */
   ControlSnapshot snapshot() {
     List<Control> controls = new ArrayList<>();
     for (Entry entry : latest.values()) {

@@ -9,7 +9,9 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** The controls at the end of their topic, or the reason why it was not reached. Immutable. */
+/**
+ * The controls at the end of their topic, or the reason why that end was not reached. Immutable.
+ */
 final class ControlSnapshot {
   private final String unreachable;
   private final String unverified;
@@ -43,13 +45,13 @@ final class ControlSnapshot {
     return unreachable == null ? null : "the controls cannot be read: " + unreachable;
   }
 
-  /** Returns why nothing may be stopped for a signal at a time of the broker; null if it may. */
+  /** Returns why a signal may not stop anything, at a time of the broker; null if it may. */
   String hold(Signal signal, String cluster, long nowMs) {
     if (unreachable != null) {
       return unreachable();
     }
     if (unverified != null) {
-      return unverified; // it may have replaced a hold
+      return unverified; // the record may have replaced a hold
     }
     for (Control control : controls) {
       if (inForce(control, ControlBook.HOLD, nowMs) && covers(control, signal, cluster)) {

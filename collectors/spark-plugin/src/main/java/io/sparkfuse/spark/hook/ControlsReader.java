@@ -15,8 +15,9 @@ import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * Reads the compacted topic {@code controls} to its end, without a consumer group. The consumer
- * exists from a verified signal until a minute of quiet; each new one reads the whole topic.
+ * Reads the compacted topic {@code controls} to its end, without a consumer group. A verified
+ * signal creates the consumer, and a minute without a signal closes it; each new consumer reads the
+ * whole topic.
  */
 final class ControlsReader implements Controls {
   private static final long CLOSE_MS = 200;
@@ -45,7 +46,7 @@ final class ControlsReader implements Controls {
       return complete
           ? book.snapshot()
           : ControlSnapshot.unreachable("the end was not reached in " + limitMs + " ms");
-    } catch (RuntimeException fault) { // the caller holds everything
+    } catch (RuntimeException fault) { // the caller then stops nothing
       PluginLog.warnOncePerMinute("the controls of the fuse cannot be read", fault);
       close();
       return ControlSnapshot.unreachable(String.valueOf(fault.getMessage()));
@@ -57,7 +58,8 @@ final class ControlsReader implements Controls {
       return;
     }
     Properties properties = KafkaClientSettings.consumer(settings, "sparkfuse-controls");
-    // After a deletion of the topic an offset is out of range: a new consumer then reads it all.
+    // If the topic was deleted, an offset is out of range; a new consumer then reads the whole
+    // topic.
     properties.put("auto.offset.reset", "none");
     consumer =
         KafkaClientSettings.withOwnLoader(
@@ -69,7 +71,7 @@ final class ControlsReader implements Controls {
     consumer.seekToBeginning(Collections.singleton(partition));
   }
 
-  /** Reads to the end that the topic has now. Returns whether it was reached in time. */
+  /** Reads up to the current end of the topic. Returns whether that end was reached in time. */
   private boolean readToEnd(long untilMs) {
     long end =
         consumer

@@ -55,7 +55,10 @@ final class DriverCounters implements Counters {
     return observed;
   }
 
-  /** Returns the running jobs of the SQL execution, else of the job tag or group, of a signal. */
+  /**
+   * Returns the running jobs of the signal's SQL execution or, without one, of its job tag or
+   * group.
+   */
   static Set<Integer> queryJobs(StageRegistry registry, Signal signal) {
     if (signal.hasQueryId()) {
       return registry.jobsOfExecution(signal.getQueryId());

@@ -6,7 +6,9 @@ import java.util.Map;
 
 /** Gates that decide with the driver's own counters whether the right work would be stopped. */
 final class EvidenceGates {
-  /** A hold is obeyed at most this long after it began, in ms. */
+  /**
+   * Longest time in ms from reading the controls to a stop, so that a hold takes effect within it.
+   */
   static final long MAX_PAUSE_MS = 10_000;
 
   private EvidenceGates() {}
@@ -110,7 +112,7 @@ final class EvidenceGates {
     }
   }
 
-  /** Refuses if a condition of the policy does not hold for the hook's own counters. */
+  /** Refuses a signal if the hook's own counters do not fulfil a condition of the policy. */
   static GateResult predicate(GateContext context) {
     if (context.isSwitch() || context.policy == null) {
       return GateResult.PASS;
@@ -135,8 +137,8 @@ final class EvidenceGates {
   }
 
   /**
-   * Refuses a stop if the driver paused, for example in a garbage collection, since it began to
-   * read the controls: a hold may have begun in the pause.
+   * Refuses a stop if the driver paused, for example in a garbage collection, after it began to
+   * read the controls, because a hold may have begun during the pause.
    */
   static GateResult pause(GateContext context) {
     return context.stopsNow() && context.sinceControlsMs > MAX_PAUSE_MS

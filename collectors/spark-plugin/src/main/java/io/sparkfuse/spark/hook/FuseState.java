@@ -35,7 +35,7 @@ public final class FuseState {
     return mode;
   }
 
-  /** Returns whether the owner holds the fuse. */
+  /** Returns whether a hold of the owner prevents every stop. */
   public synchronized boolean holds() {
     return hold;
   }
@@ -55,7 +55,7 @@ public final class FuseState {
     open = false;
   }
 
-  /** Lists a signal that stops nothing: {@code outcome} is warned or held. */
+  /** Lists a signal that stopped nothing; {@code outcome} is warned or held. */
   synchronized void shown(Signal signal, String outcome, long nowMs) {
     add(signal, outcome, Collections.emptySet(), nowMs);
   }

@@ -29,7 +29,7 @@ final class GateContext {
 
   FuseMode mode;
 
-  /** Whether the job's setting or code holds the fuse. */
+  /** Whether a hold in the job's settings or code prevents every stop. */
   boolean ownHold;
 
   ControlSnapshot controls;

@@ -1,6 +1,9 @@
 package io.sparkfuse.spark.hook;
 
-/** What one gate decides: pass, refuse with an outcome, or turn a stop into a warning. */
+/**
+ * The decision of one gate: pass, refuse the signal with the outcome for its receipt, or only warn
+ * instead of stopping.
+ */
 final class GateResult {
   static final GateResult PASS = new GateResult(null, "", false);
 

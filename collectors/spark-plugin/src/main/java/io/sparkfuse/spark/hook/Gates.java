@@ -11,8 +11,8 @@ import java.util.function.Function;
  * GateContext}, so that a test can remove one and show what it prevents. The first gate that does
  * not pass decides.
  *
- * <p>A signal that passes the gates of admission uses up its generation, also if a later gate
- * refuses it.
+ * <p>A signal that passes the admission gates uses up its generation, even if a later gate refuses
+ * it.
  */
 final class Gates {
   /**
@@ -36,7 +36,7 @@ final class Gates {
 
   /** The decision of all gates. */
   static final class Verdict {
-    /** The context that was decided; the stop may have become a warning. */
+    /** The context of the decision; the stop may have become a warning. */
     final GateContext context;
 
     /** The gate that refused, or null. */
