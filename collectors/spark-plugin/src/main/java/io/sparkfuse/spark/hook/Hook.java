@@ -60,7 +60,8 @@ final class Hook {
   }
 
   /**
-   * Handles one record; other applications share the partition and are recognised by the key alone.
+   * Handles one record; records of other applications in the same partition are recognised by their
+   * key and ignored.
    */
   void receive(SignalRecord record) {
     if (!application.id.equals(record.key)) {
@@ -112,7 +113,7 @@ final class Hook {
     try {
       signal = MessageReader.signal(signed.getPayload());
       if (signal.getAction().equals(Actions.EXTERNAL_STOP)) {
-        // A receipt of the hook could pass for the answer of the external actuator.
+        // No receipt is written, because it could be mistaken for the external actuator's answer.
         PluginLog.info("Sparkfuse: a signal for the external actuator is not for this hook");
         return;
       }
@@ -182,7 +183,7 @@ final class Hook {
       Gates.Verdict verdict, SignalRecord record, SignedMessage signed, HookMemory.View before)
       throws InterruptedException {
     Signal signal = verdict.context.signal;
-    // A signal that was not admitted is no valid question, so a probe gets no answer that counts.
+    // A probe that was not admitted is not a valid question, so it is refused and not answered.
     if (signal.getProbe() && verdict.admitted) {
       String outcome = verdict.passes() ? "would_act" : "would_not_act";
       write(receipts.decision(verdict, outcome, verdict.reason));
@@ -204,7 +205,7 @@ final class Hook {
     }
   }
 
-  /** Switches the collector. This stops nothing of the job. */
+  /** Switches the collector. This stops no work of the job. */
   private void switchCollector(Signal signal) {
     boolean off = signal.getAction().equals(Actions.COLLECTOR_OFF);
     edge.actuator.switchCollector(off);
@@ -246,7 +247,7 @@ final class Hook {
 
   private void act(Gates.Verdict verdict) {
     Signal signal = verdict.context.signal;
-    // Job code may read the state as soon as its action fails, so it must be set before.
+    // Job code may read the state as soon as its action fails, so the state is set before the act.
     long event = state.opened(signal, edge.actuator.blocks(signal), edge.wallMs.getAsLong());
     try {
       ActResult result = edge.actuator.act(signal, ReasonText.of(signal));

@@ -2,7 +2,7 @@ package io.sparkfuse.spark.hook;
 
 import java.util.function.LongSupplier;
 
-/** Everything outside the hook that it uses. */
+/** Everything outside the hook that the hook uses. */
 final class HookEdge {
   final Clock clock;
 

@@ -13,7 +13,7 @@ import java.util.Set;
  * hour, and the approvals that were used.
  *
  * <p>Signals that switch the collector have epochs and generations of their own, so that the holder
- * of such a key cannot make the signals of the controller old.
+ * of a switch key cannot make the controller's signals appear old.
  */
 final class HookMemory {
   private static final long HOUR_MS = 3_600_000;
@@ -40,7 +40,7 @@ final class HookMemory {
   private final Set<String> approvals = new HashSet<>();
   private int applicationStops;
 
-  /** Returns the memory that counts for a signal; {@code nowMs} is of a monotonic clock. */
+  /** Returns what is remembered for a signal's purpose; {@code nowMs} is a monotonic time. */
   View view(Signal signal, long nowMs) {
     while (!stopsMs.isEmpty() && nowMs - stopsMs.peekFirst() >= HOUR_MS) {
       stopsMs.removeFirst();

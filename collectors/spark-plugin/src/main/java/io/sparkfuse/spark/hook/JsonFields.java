@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The fields of one JSON object. An absent field is a default value; a field of the wrong type is
- * an IllegalArgumentException.
+ * The fields of one JSON object. An absent field has a default value; a field of the wrong type
+ * causes an IllegalArgumentException.
  */
 final class JsonFields {
   private final Map<?, ?> map;

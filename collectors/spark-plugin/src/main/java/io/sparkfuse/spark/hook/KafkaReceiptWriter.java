@@ -16,11 +16,15 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Writes receipts to Kafka. Those that the hook waits for have a producer of their own, which
- * exists from a verified signal until a minute of quiet; the others use the plugin's sender.
+ * Writes receipts to Kafka. Receipts that the hook waits for have a producer of their own: a
+ * verified signal creates it, and a minute without a signal closes it. Other receipts use the
+ * plugin's sender.
  */
 final class KafkaReceiptWriter implements ReceiptWriter {
-  /** The broker replaces it if the topic uses LogAppendTime, and acknowledges it otherwise. */
+  /**
+   * The broker replaces this time if the topic uses LogAppendTime, and acknowledges this time
+   * otherwise.
+   */
   private static final long NO_TIME = 0;
 
   private static final long CLOSE_MS = 200;

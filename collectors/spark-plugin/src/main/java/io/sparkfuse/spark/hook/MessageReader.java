@@ -7,7 +7,7 @@ import io.sparkfuse.contracts.SignedMessage;
 
 /**
  * Parses the messages of the fuse from the JSON of their Protobuf schemas. Unknown fields are
- * ignored, because optional fields can be added; a field of the wrong type is an
+ * ignored, because optional fields can be added; a field of the wrong type causes an
  * IllegalArgumentException.
  */
 final class MessageReader {
@@ -52,7 +52,7 @@ final class MessageReader {
     return signal.build();
   }
 
-  /** Adds the fields that an approval's digest covers; an absent one stays absent. */
+  /** Adds the fields that an approval's digest covers; an absent field stays absent. */
   private static void addTarget(JsonFields fields, Signal.Builder signal) {
     if (fields.has("cluster")) {
       signal.setCluster(fields.text("cluster"));

@@ -9,15 +9,18 @@ import java.util.TreeSet;
  * What the driver knows about the target of a signal at one moment. Immutable after it is built.
  */
 final class Observation {
-  /** Columns of the view stage_live for the signal's stage attempt; empty if it does not run. */
+  /**
+   * Columns of the view stage_live for the signal's stage attempt; empty if the attempt does not
+   * run.
+   */
   Map<String, Long> columns = Collections.emptyMap();
 
   /**
-   * Counters of the signal's task and query, and of the application; a missing one is not known.
+   * Counters of the signal's task and query, and of the application; a missing counter is unknown.
    */
   Map<String, Long> wider = Collections.emptyMap();
 
-  /** Time since the running task that was silent longest reported progress or started, in ms. */
+  /** Longest time since a running task reported progress or started, in ms. */
   long progressAgeMs;
 
   /** Events that Spark dropped before they reached the plugin; negative if unknown. */
@@ -37,7 +40,7 @@ final class Observation {
   /** Running jobs of the signal's stage. */
   Set<Integer> stageJobs = Collections.emptySet();
 
-  /** Running jobs of the signal's query: its SQL execution, else its job tag or group. */
+  /** Running jobs of the signal's query, which is a SQL execution, or else a job tag or group. */
   Set<Integer> queryJobs = Collections.emptySet();
 
   /** Running tasks of the signal's stage attempt. */

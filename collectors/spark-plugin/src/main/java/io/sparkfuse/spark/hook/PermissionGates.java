@@ -12,7 +12,10 @@ final class PermissionGates {
 
   private PermissionGates() {}
 
-  /** Refuses a signal whose policy this job does not have, or does not allow the action. */
+  /**
+   * Refuses a signal if this job does not have its policy, or if the policy does not allow the
+   * action.
+   */
   static GateResult policy(GateContext context) {
     Signal signal = context.signal;
     if (context.isSwitch()) {
@@ -31,7 +34,10 @@ final class PermissionGates {
         : GateResult.refused("the policy does not allow the action " + signal.getAction());
   }
 
-  /** Refuses if the owner switched the fuse off; warns if the owner allows only warnings. */
+  /**
+   * Refuses a signal if the owner switched the fuse off; only warns if the owner allows only
+   * warnings.
+   */
   static GateResult mode(GateContext context) {
     if (context.isSwitch()) {
       return GateResult.PASS;
@@ -44,7 +50,10 @@ final class PermissionGates {
         : GateResult.PASS;
   }
 
-  /** Refuses what the owner, job code or an operator holds; unreachable controls are a hold. */
+  /**
+   * Refuses a signal that a hold of the owner, the job code or an operator covers; unreachable
+   * controls count as a hold.
+   */
   static GateResult hold(GateContext context) {
     if (context.ownHold && !context.isSwitch()) {
       return GateResult.refuse("held", "the job holds the fuse (spark.sparkfuse.fuse.hold)");
@@ -68,8 +77,8 @@ final class PermissionGates {
   }
 
   /**
-   * Refuses a stop without the approval that the policy requires. A probe is asked without one,
-   * because an answer that always refuses would count as a correct one.
+   * Refuses a stop without the approval that the policy requires. A probe needs no approval:
+   * otherwise every probe would be refused, which would count as a correct answer.
    */
   static GateResult approval(GateContext context) {
     if (!context.stopsNow() || context.policy == null || !context.policy.requiresApproval) {
@@ -108,7 +117,9 @@ final class PermissionGates {
     return used ? "the approval was already used" : null;
   }
 
-  /** Refuses more stops than an application may suffer, whatever the controller asks for. */
+  /**
+   * Refuses stops beyond the hook's own limit for an application, whatever the controller requests.
+   */
   static GateResult budget(GateContext context) {
     if (!context.stopsNow()) {
       return GateResult.PASS;

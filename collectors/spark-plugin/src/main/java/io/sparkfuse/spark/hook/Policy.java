@@ -52,7 +52,7 @@ final class Policy {
 
   final String rule;
 
-  /** What the policy is about; the conditions are on counters of this scope and of wider ones. */
+  /** The kind of target; the conditions use counters of this scope and of wider scopes. */
   final String scope;
 
   final List<String> actions;
@@ -94,13 +94,16 @@ final class Policy {
   /**
    * Parses one line.
    *
-   * @throws IllegalArgumentException if it is not a policy
+   * @throws IllegalArgumentException if the line is not a policy
    */
   static Policy of(String line) {
     return new Policy(JsonFields.read(line, "a policy"));
   }
 
-  /** Returns the scope of a view: task, stage, query or application; an empty text for others. */
+  /**
+   * Returns the scope of a view: task, stage, query or application; an empty string for other
+   * views.
+   */
   private static String scopeOf(String view) {
     for (HookCounters.Scope each : HookCounters.SCOPES) {
       if (each.view.equals(view)) {
@@ -110,7 +113,7 @@ final class Policy {
     return "";
   }
 
-  /** Returns the counter of the time for which the target has run. */
+  /** Returns the name of the counter that contains how long the target has run. */
   String elapsedCounter() {
     switch (scope) {
       case TASK:

@@ -25,8 +25,8 @@ final class PolicyBook {
   private PolicyBook() {}
 
   /**
-   * Reads the file of {@code spark.sparkfuse.fuse.policies}, or the policies in the jar if it is
-   * empty. If the file cannot be read, no policy is known and each signal is refused.
+   * Reads the file of {@code spark.sparkfuse.fuse.policies}, or the policies in the jar if the
+   * setting is empty. If the file cannot be read, no policy is known and each signal is refused.
    */
   static PolicyBook read(String file) {
     try {

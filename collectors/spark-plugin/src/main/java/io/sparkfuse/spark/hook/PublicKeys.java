@@ -54,10 +54,10 @@ class PublicKeys {
   PublicKeys() {}
 
   /**
-   * Parses {@code spark.sparkfuse.fuse.publicKeys}: a list with commas of {@code
+   * Parses {@code spark.sparkfuse.fuse.publicKeys}: a list, separated by commas, of {@code
    * purpose:YYYY-MM-DD:key}, where the day (UTC) is the last valid one and the key is the path of a
-   * PEM file or base64 DER. Invalid elements are logged and skipped, so their signatures are
-   * refused.
+   * PEM file or base64 DER. Invalid elements are logged and skipped, so signatures by their keys
+   * are refused.
    */
   static PublicKeys of(String setting) {
     return new PublicKeys().with(setting);
@@ -78,7 +78,7 @@ class PublicKeys {
 
   /**
    * Returns why a message was not signed for this purpose and topic by a key of this job; null if
-   * it was. Expiry and revocation are separate: {@link #invalid}.
+   * it was. {@link #invalid} checks expiry and revocation.
    */
   String unverified(SignedMessage signed, String purpose, String topic) {
     Key key = keys.get(signed.getKeyId());
@@ -92,7 +92,7 @@ class PublicKeys {
     return verifies(key.key, text, signed.getSignature()) ? null : "the signature is invalid";
   }
 
-  /** Returns why a key is not valid at a time of the broker; null if it is. */
+  /** Returns why a key is not valid at a time of the broker; null if the key is valid. */
   String invalid(String keyId, long nowMs, Set<String> revoked) {
     Key key = keys.get(keyId);
     if (key == null) {
@@ -104,7 +104,7 @@ class PublicKeys {
     return nowMs >= key.endMs ? "the key " + keyId + " has expired" : null;
   }
 
-  /** Returns whether a signature in base64 is that of a text. */
+  /** Returns whether a base64 signature is valid for a text and a key. */
   boolean verifies(ECPublicKey key, String text, String signature) {
     try {
       Signature check = Signature.getInstance("SHA256withECDSA");
@@ -143,7 +143,9 @@ class PublicKeys {
     }
   }
 
-  /** Returns whether a curve has all parameters of P-256; its name is not part of a key. */
+  /**
+   * Returns whether a curve has all parameters of P-256; a key does not contain the curve's name.
+   */
   private static boolean isP256(ECParameterSpec curve) throws Exception {
     AlgorithmParameters named = AlgorithmParameters.getInstance("EC");
     named.init(new ECGenParameterSpec("secp256r1"));

@@ -6,8 +6,8 @@ import io.sparkfuse.contracts.Signal;
  * The message in the log and in the exception of a stopped action: what happened, rule, evidence,
  * where to look, how to override.
  *
- * <p>{@code sparkfuse.CircuitBreaker} parses it, also where it cannot reach this JVM: change both
- * together (cli/sparkfuse/hook_errors.py).
+ * <p>{@code sparkfuse.CircuitBreaker} parses this message, even if it cannot reach this JVM, so
+ * change both together (cli/sparkfuse/hook_errors.py).
  */
 final class ReasonText {
   static final String MARK = "[SPARKFUSE_FUSE_BLOWN]";

@@ -45,7 +45,7 @@ final class Receipts {
     return JsonWriter.write(receipt);
   }
 
-  /** Returns the receipt of records that were not verified; nothing of them is repeated. */
+  /** Returns the receipt of records that were not verified; it repeats none of their content. */
   String unverified(long records, String reason) {
     Map<String, Object> receipt = receipt(Signal.getDefaultInstance(), "refused", reason);
     receipt.put("gate", "signature");

@@ -30,9 +30,9 @@ import org.apache.kafka.common.utils.Utils;
 import org.apache.spark.SparkContext;
 
 /**
- * Reads the partition of {@code signals} that belongs to the application's id: committed records,
- * from the end, without a consumer group. While the broker is away, the job continues and no signal
- * is obeyed.
+ * Reads new committed records from the partition of {@code signals} that belongs to the
+ * application's id, without a consumer group. While the broker is away, the job continues and no
+ * signal is obeyed.
  */
 public final class SignalConsumer {
   private static final long RETRY_MS = 2_000;
@@ -110,12 +110,12 @@ public final class SignalConsumer {
     return consumer;
   }
 
-  /** Ends within {@code budgetMs}. */
+  /** Stops the consumer within {@code budgetMs}. */
   public void stop(long budgetMs) {
     stop.countDown();
     KafkaConsumer<byte[], byte[]> current = consumer;
     if (current != null) {
-      current.wakeup(); // after an interrupt the client would log a stack
+      current.wakeup(); // after an interrupt the client would log a stack trace
     }
     try {
       thread.join(budgetMs);
@@ -183,7 +183,8 @@ public final class SignalConsumer {
   }
 
   /**
-   * Assigns the partition; repeated from time to time, because partitions can be added to a topic.
+   * Assigns the partition. This is repeated from time to time, because partitions can be added to a
+   * topic.
    */
   private void assign(KafkaConsumer<byte[], byte[]> opened) {
     String topic = settings.topic("signals");

@@ -15,11 +15,11 @@ import java.util.function.Supplier;
 import org.apache.spark.SparkContext;
 
 /**
- * Stops work with Spark's API, shows the reason to the owner, and reports what ended by the events
- * that arrive afterwards.
+ * Stops work with Spark's API, shows the reason to the owner, and uses the events that arrive
+ * afterwards to report what ended.
  */
 final class SparkActuator implements Actuator {
-  /** Time in ms for Spark to end cancelled work, before its tasks are interrupted. */
+  /** Time in ms that Spark has to end cancelled work before the tasks are interrupted. */
   private static final long CANCEL_MS = 1_000;
 
   /** Time in ms from the act until tasks that still run count as not freed. */
@@ -55,7 +55,7 @@ final class SparkActuator implements Actuator {
   @Override
   public void warn(String text) {
     PluginLog.warn(text);
-    // The log may be switched off.
+    // The text is also printed, because the log may be switched off.
     System.err.println(text);
   }
 
@@ -138,13 +138,14 @@ final class SparkActuator implements Actuator {
       // Adaptive execution starts further jobs of the same query.
       return cancelJobs("query " + query, jobs, () -> registry.jobsOfExecution(query), reason);
     }
-    cancelTag(signal.getJobTag(), reason); // it covers jobs whose events have not arrived
+    cancelTag(signal.getJobTag(), reason); // the tag covers jobs whose events have not arrived
     return cancelJobs("query " + signal.getJobTag(), jobs, () -> running(jobs), reason);
   }
 
   /**
-   * Stops streaming queries by their own method: cancelling a micro-batch would fail the query. It
-   * waits for the query without a limit, so it runs on a thread of its own.
+   * Stops streaming queries with their own {@code stop}, because cancelling a micro-batch would
+   * fail the query. This call waits for the query without a limit, so it runs on a thread of its
+   * own.
    */
   private ActResult stopStreaming(Set<Integer> jobs) {
     Set<Long> tasks = registry.runningTasksOnlyOf(jobs);
@@ -214,8 +215,8 @@ final class SparkActuator implements Actuator {
   }
 
   /**
-   * Stops the context on a new thread, because stopping it also stops the hook. Executors end with
-   * it, so the tasks are freed when Spark has ended all jobs.
+   * Stops the context on a new thread, because stopping it also stops the hook. The executors end
+   * with the context, so the tasks are freed when Spark has ended all jobs.
    */
   private ActResult stopApplication(Signal signal) {
     Set<Integer> jobs = registry.runningJobs();
@@ -234,7 +235,7 @@ final class SparkActuator implements Actuator {
   private void stopContext(Signal signal) {
     if (signal.hasExitCode()) {
       try {
-        // Since Spark 3.4; without it, the cluster manager sees a success.
+        // This method exists since Spark 3.4; without it, the cluster manager sees a success.
         SparkContext.class.getMethod("stop", int.class).invoke(context, signal.getExitCode());
         return;
       } catch (NoSuchMethodException older) {

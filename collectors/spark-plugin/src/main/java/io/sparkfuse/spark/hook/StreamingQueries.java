@@ -7,10 +7,11 @@ import java.util.Collections;
 import java.util.Map;
 
 /**
- * The streaming queries of this driver, by reflection, because the plugin's build has no Spark SQL.
+ * Finds the streaming queries of this driver by reflection, because the plugin's build has no Spark
+ * SQL.
  */
 final class StreamingQueries {
-  // Spark 4 has moved the class of sessions in a driver.
+  // Spark 4 moved the driver's session class to another package.
   private static final String[] SESSIONS = {
     "org.apache.spark.sql.classic.SparkSession", "org.apache.spark.sql.SparkSession"
   };
@@ -20,7 +21,7 @@ final class StreamingQueries {
     return queries().size();
   }
 
-  /** Returns what stops the query of a run with its own {@code stop}; null if it does not run. */
+  /** Returns an action that calls {@code stop} of the query with this run id; null if none runs. */
   Runnable stopOf(String runId) {
     for (Object query : queries()) {
       if (runId.equals(ScalaAccess.text(query, "runId"))) {

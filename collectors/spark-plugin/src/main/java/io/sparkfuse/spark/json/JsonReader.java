@@ -8,8 +8,8 @@ import java.util.Map;
 /**
  * A strict parser of one JSON text (RFC 8259): no duplicate keys, no trailing text, limited depth.
  *
- * <p>Objects become maps, arrays lists, integers that fit Long, other numbers Double. It exists so
- * that the jar needs no JSON library beside Spark's.
+ * <p>Objects become maps, arrays become lists, integers that fit become Long, and other numbers
+ * become Double. With this parser, the jar needs no JSON library of its own.
  */
 public final class JsonReader {
   private static final int MAX_DEPTH = 16;

@@ -10,8 +10,8 @@ import org.apache.spark.SparkConf;
 import scala.Tuple2;
 
 /**
- * Describes an application. Of its configuration, only the keys for job identity and the shared
- * list of relevant keys are copied, so that no secret leaves the JVM.
+ * Describes an application. Only two kinds of configuration keys are copied, so that no secret
+ * leaves the JVM: the keys for job identity, and those in the shared list of relevant keys.
  */
 final class ApplicationFacts {
   private static final int MAX_CHARS = 512;

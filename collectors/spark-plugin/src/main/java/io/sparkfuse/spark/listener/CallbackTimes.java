@@ -5,15 +5,19 @@ import java.lang.management.ThreadMXBean;
 import java.util.Locale;
 
 /**
- * Measures the time of listener callbacks: wall time of all, and CPU time of one in {@link
- * #CPU_EVERY}. On a busy host a callback that needs microseconds can wait milliseconds for a core.
+ * Measures the time of listener callbacks: the wall time of all callbacks, and the CPU time of one
+ * in {@link #CPU_EVERY}. On a busy host a callback that needs microseconds can wait milliseconds
+ * for a core.
  *
  * <p>Callbacks come from one thread; any thread may read the results.
  */
 public final class CallbackTimes {
   static final int CPU_EVERY = 4;
 
-  /** Minimum number of callbacks for a cost: the first ones are slow because they load classes. */
+  /**
+   * Minimum number of callbacks for computing a cost; the first callbacks are slow because they
+   * load classes.
+   */
   static final long MIN = 1_000;
 
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();

@@ -7,8 +7,8 @@ import java.util.regex.Pattern;
 /**
  * Finds the exit code in Spark's reason for a lost executor.
  *
- * <p>No event has the code as a number, and each cluster manager has its own text. The pattern and
- * its cases are in contracts/shared/executor_exit_codes.yaml.
+ * <p>No event contains the code as a number, and each cluster manager words the reason differently.
+ * The pattern and its cases are in contracts/shared/executor_exit_codes.yaml.
  */
 final class ExitCodes {
   private static final Pattern CODE = Pattern.compile(ExecutorExitCodes.PATTERN);

@@ -54,8 +54,8 @@ final class KeyDetail {
   }
 
   /**
-   * Spark joins by {@code a <=> b}, as INTERSECT and EXCEPT do, on the keys {@code coalesce(a, 0),
-   * isnull(a)}.
+   * For a join by {@code a <=> b}, which INTERSECT and EXCEPT also use, Spark's join keys are
+   * {@code coalesce(a, 0), isnull(a)}.
    */
   private static boolean comparesNulls(String keys) {
     return keys.contains("coalesce(") && keys.contains("isnull(");
@@ -89,7 +89,7 @@ final class KeyDetail {
     return keys.isEmpty() ? kind : kind + " " + keys;
   }
 
-  /** Returns the columns that a list of expressions names, each once, separated by commas. */
+  /** Returns the distinct columns that a list of expressions names, separated by commas. */
   private static String columns(String list) {
     Set<String> names = new LinkedHashSet<>();
     for (String expression : PlanText.split(list)) {

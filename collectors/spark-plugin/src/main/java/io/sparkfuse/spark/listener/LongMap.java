@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.function.LongConsumer;
 
 /**
- * A bounded hash table from non-negative ids to numbers, without objects: 32 to 64 bytes per entry.
- * Counts the ids that do not fit.
+ * A hash table of limited size from non-negative ids to numbers. It creates no objects and uses 32
+ * to 64 bytes per entry; it counts the ids that do not fit.
  */
 final class LongMap {
   /** Value of an id that is known and has no value yet. */
@@ -23,7 +23,7 @@ final class LongMap {
     this.max = max;
   }
 
-  /** Adds an id without a value; keeps the value if it has one. */
+  /** Adds an id without a value; if the id already has a value, keeps the value. */
   void expect(long id) {
     int at = place(id);
     if (at >= 0 && ids[at] == FREE) {

@@ -28,7 +28,7 @@ final class NodeDetail {
    * @param nodeName {@code SparkPlanInfo.nodeName}
    * @param simpleString {@code SparkPlanInfo.simpleString}
    * @param metadata the entries {@code Format} and {@code Location} of {@code
-   *     SparkPlanInfo.metadata}, where the node has them
+   *     SparkPlanInfo.metadata}, if the node has them
    */
   static String of(String nodeName, String simpleString, Map<String, String> metadata) {
     String name = PlanText.beginning(nodeName, MAX_PARSED_CHARS).trim();

@@ -9,11 +9,11 @@ import java.util.Set;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
 /**
- * Copies events that exclude an executor or node, or include it again, under the names of all Spark
- * versions.
+ * Copies events that exclude an executor or node, or include it again; supports the event names of
+ * all Spark versions.
  *
  * <p>Spark posts some events twice, under the old name (blacklisted) and the new one (excluded);
- * the second is ignored. Used by the listener's thread only.
+ * the second event is ignored. Used by the listener's thread only.
  */
 final class NodeFacts {
   private static final String PREFIX = "org.apache.spark.scheduler.SparkListener";

@@ -39,7 +39,7 @@ final class PlanText {
     return rest.startsWith(",") ? rest.substring(1).trim() : rest;
   }
 
-  /** Splits a text at the commas that are in no bracket. */
+  /** Splits a text at the commas outside brackets. */
   static List<String> split(String text) {
     List<String> parts = new ArrayList<>();
     int depth = 0;

@@ -94,7 +94,7 @@ public final class SparkfuseListener extends SparkFirehoseListener {
     }
   }
 
-  /** Uses a sequence number. It can be one too many if the fact was queued before the fault. */
+  /** Uses a sequence number, which is one too many if the fact was queued before the fault. */
   private void lost(SparkListenerEvent event) {
     try {
       gate.skip(event);

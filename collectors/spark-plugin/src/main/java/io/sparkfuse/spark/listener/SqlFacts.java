@@ -97,7 +97,8 @@ final class SqlFacts {
   }
 
   /**
-   * Records a re-plan. The event has no time, and without a known start there is no plan number.
+   * Records a re-plan. The event has no time of its own. If the query's start is unknown, nothing
+   * is recorded, because the plan has no number.
    */
   private void replanned(SparkListenerEvent event, long executionId, long nowMs) {
     SqlRegistry.Execution execution = registry.of(executionId);
@@ -121,7 +122,7 @@ final class SqlFacts {
     return copied;
   }
 
-  /** Registers the metrics of a re-planned subquery; its next plan contains their names. */
+  /** Registers the metrics of a re-planned subquery; the query's next plan contains their names. */
   private void expectMetrics(SparkListenerEvent event, long executionId) {
     SqlRegistry.Execution execution = registry.of(executionId);
     if (execution == null) {
@@ -143,7 +144,7 @@ final class SqlFacts {
     SqlEnded.Builder fact =
         SqlEnded.newBuilder().setSqlExecutionId(executionId).setEndedMs(endedMs);
     Object failure = ScalaAccess.option(ScalaAccess.get(event, "errorMessage"));
-    // Spark sends Some("") for a query that succeeded, and nothing before version 3.4.
+    // Spark sends Some("") for a query that succeeded; before version 3.4, it sends nothing.
     if (failure != null) {
       boolean succeeded = failure.toString().isEmpty();
       fact.setSucceeded(succeeded);

@@ -19,7 +19,7 @@ final class SqlPlanCopier {
   static final int MAX_METRICS = 2_000;
   static final int MAX_NAME_CHARS = 200;
 
-  /** Further nodes do not help to identify the job. */
+  /** Conditions of further nodes are not needed to identify the job. */
   static final int MAX_CONDITIONS = 256;
 
   /**
@@ -95,7 +95,8 @@ final class SqlPlanCopier {
   }
 
   /**
-   * Copies a node. Returns its number, or that of its nearest copied ancestor if it is left out.
+   * Copies a node. Returns the node's number or, if the node is left out, the number of its nearest
+   * copied ancestor.
    */
   private int take(Visit visit) {
     int number = plan.getNodeNamesCount();

@@ -8,7 +8,7 @@ import org.apache.spark.scheduler.StageInfo;
 
 /**
  * Computes the depth of stages: the length of the longest chain of stages that a stage reads from.
- * Skipped stages count; only the start of the job contains them. Used by one thread; the oldest
+ * Skipped stages count; only the job's start event contains them. Used by one thread; the oldest
  * entries beyond a limit are forgotten.
  */
 final class StageDepths {
@@ -30,7 +30,7 @@ final class StageDepths {
         ScalaAccess.list(ScalaAccess.get(event, "stageInfos"), JobFacts.MAX_STAGES)) {
       stages.put(((StageInfo) stage).stageId(), (StageInfo) stage);
     }
-    // Spark gives parents lower ids than their children, so they come first.
+    // Spark gives parents lower ids than their children, so the parents come first.
     Map<Integer, Integer> found = new LinkedHashMap<>();
     stages.forEach((id, stage) -> found.put(id, depth(stage, found)));
     depths.putAll(found);

@@ -118,8 +118,9 @@ final class StageFacts {
   }
 
   /**
-   * Returns the scopes of a stage's RDDs, each once. A codegen scope keeps its number, which leads
-   * to its node of the plan. The limit counts names without numbers, as a stage's fingerprint does.
+   * Returns the distinct scopes of a stage's RDDs. A codegen scope keeps its number, which
+   * identifies its node in the plan. The limit counts names without numbers, as a stage's
+   * fingerprint does.
    */
   private static Set<String> scopes(StageInfo stage) {
     Set<String> names = new LinkedHashSet<>();

@@ -52,7 +52,10 @@ final class StreamingBatch {
         .setTriggeredMs(StreamingFacts.moment(ScalaAccess.text(holder, "timestamp"), now));
   }
 
-  /** Copies rates except NaN and infinity, which Spark reports for a batch without duration. */
+  /**
+   * Copies the rates; a rate of NaN or infinity, which Spark reports for a batch without duration,
+   * is left out.
+   */
   private static void rates(Object progress, StreamingProgress.Builder fact) {
     double arrived = rate(ScalaAccess.get(progress, "inputRowsPerSecond"));
     if (arrived >= 0) {
@@ -130,7 +133,7 @@ final class StreamingBatch {
     bytes.ifPresent(behind -> fact.setSourceLagBytes(fact.getSourceLagBytes() + behind));
   }
 
-  /** Returns a number that may be given as text ("12", "12.0"). */
+  /** Returns the number in a value that is a number or a string ("12", "12.0"). */
   private static OptionalLong number(Object value) {
     try {
       if (value instanceof Number) {

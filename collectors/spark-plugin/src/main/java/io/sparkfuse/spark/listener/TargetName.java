@@ -43,7 +43,7 @@ final class TargetName {
     return String.join("/", components.subList(Math.max(0, size - 2), size));
   }
 
-  /** Returns the first name in backticks, as its last two parts. */
+  /** Returns the last two parts of the first name in backticks. */
   static String quotedName(String text) {
     int at = text.indexOf('`');
     StringBuilder name = new StringBuilder();
@@ -58,7 +58,7 @@ final class TargetName {
     return tableOf(name.toString());
   }
 
-  /** Returns the last two parts of a table's name, or an empty text if it is no such name. */
+  /** Returns the last two parts of a table's name, or an empty string for any other text. */
   static String tableOf(String text) {
     String bare = text.replace("`", "").replace("\"", "").trim();
     for (int i = 0; i < bare.length(); i++) {

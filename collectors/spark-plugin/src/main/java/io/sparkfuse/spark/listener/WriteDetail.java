@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 
-/** Names what a command or a write of the data source API version 2 writes. */
+/** Names the target of a command or of a write by the data source API version 2. */
 final class WriteDetail {
   static final Set<String> V2_WRITES =
       new HashSet<>(
@@ -50,14 +50,14 @@ final class WriteDetail {
     return target.isEmpty() || format.isEmpty() ? target : target + " " + format;
   }
 
-  /** Returns the table of a catalog entry, which Spark 3.3 writes on lines of its own. */
+  /** Returns the table of a catalog entry, which Spark 3.3 prints on separate lines. */
   private static String catalogTable(String text) {
     String database = PlanText.valueAfter(text, "\nDatabase: ", "\n").trim();
     String name = PlanText.valueAfter(text, "\nTable: ", "\n").trim();
     return name.isEmpty() ? "" : TargetName.tableOf(database + "." + name);
   }
 
-  /** Returns the name of the file format, an argument of its own before the save mode. */
+  /** Returns the name of the file format, which is a separate argument before the save mode. */
   private static String writtenFormat(List<String> arguments) {
     Set<String> modes =
         new HashSet<>(Arrays.asList("Append", "ErrorIfExists", "Ignore", "Overwrite"));

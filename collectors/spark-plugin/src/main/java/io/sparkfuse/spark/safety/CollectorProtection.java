@@ -5,10 +5,10 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * Decides how much the collector does: everything, infrequent events only, or nothing.
  *
- * <p>It opens if this JVM is short of memory, spends too much time in garbage collection, or
- * callbacks take too long. After a pause it is half-open: everything is collected for {@link
- * #PROBE_MS}, and if the JVM stays healthy it closes. The owner can switch it off with a signal or
- * a file. Callbacks read only one volatile field.
+ * <p>The protection opens if this JVM is short of memory or spends too much time in garbage
+ * collection, or if callbacks take too long. After a pause it is half-open: everything is collected
+ * for {@link #PROBE_MS}, and if the JVM stays healthy it closes. The owner can switch the collector
+ * off with a signal or a file. Callbacks read only one volatile field.
  */
 public final class CollectorProtection {
   /** How much is collected. */
@@ -67,8 +67,8 @@ public final class CollectorProtection {
   }
 
   /**
-   * Switches the collector off or on for one source, such as a signal or a file. It is on only if
-   * no source has switched it off.
+   * Switches the collector off or on for one source, such as a signal or a file. The collector is
+   * on only if no source has switched it off.
    */
   public synchronized void setOff(String source, boolean off) {
     boolean before = !offBy.isEmpty();

@@ -5,8 +5,8 @@ import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 
 /**
- * Decides whether this JVM is overloaded: free heap after a collection, share of time in garbage
- * collection, time of callbacks.
+ * Decides whether this JVM is overloaded, by its free heap after a collection, its share of time in
+ * garbage collection, and the time of callbacks.
  */
 public final class LoadMonitor {
   /** Sources of the three values. */
@@ -35,7 +35,7 @@ public final class LoadMonitor {
    */
   static final long WINDOW_MS = 60_000;
 
-  /** Minimum time before the share is used, because a JVM that starts collects often. */
+  /** Minimum time before the share is used, because a JVM collects often while it starts. */
   static final long MIN_WINDOW_MS = 20_000;
 
   private final Gauges gauges;
@@ -44,7 +44,7 @@ public final class LoadMonitor {
   private final long callbackBudgetNs;
   private final ArrayDeque<long[]> collections = new ArrayDeque<>();
 
-  /** Creates a monitor with limits: shares from 0 to 1, and nanoseconds. */
+  /** Creates a monitor with its limits; shares are from 0 to 1, the budget is in ns. */
   public LoadMonitor(Gauges gauges, double minFreeHeap, double maxGcShare, long callbackBudgetNs) {
     this.gauges = gauges;
     this.minFreeHeap = minFreeHeap;

@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Reads CPU and memory of the Python workers below this JVM from /proc; zero on other systems than
- * Linux.
+ * Reads the CPU time and memory of the Python workers below this JVM from /proc; on systems other
+ * than Linux, all values are zero.
  *
  * <p>The plugin cannot see which worker serves which task, so it assigns CPU time to stalled tasks
  * with care: see {@link #cpuBeyond}.
@@ -103,7 +103,7 @@ final class PythonWorkers {
 
   /**
    * Describes the workers that used no CPU since the previous pass, or returns null if there are
-   * none. The worker of a certain task and its Python frames cannot be seen.
+   * none. The plugin cannot see which worker serves a task, or its Python frames.
    */
   String describeStalled() {
     StringBuilder out = new StringBuilder();
@@ -145,9 +145,9 @@ final class PythonWorkers {
   }
 
   /**
-   * Returns the CPU time since the previous pass that {@code moving} other Python tasks of the same
-   * stage do not explain, in ns. Each moving task has a busy worker, so only further busy workers
-   * can belong to stalled tasks.
+   * Returns the CPU time since the previous pass, in ns, that cannot belong to the {@code moving}
+   * other Python tasks of the same stage. Each moving task has a busy worker, so only further busy
+   * workers can belong to stalled tasks.
    */
   long cpuBeyond(int moving) {
     long sum = 0;

@@ -5,7 +5,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Reads the resident memory of a process on Linux in bytes, which does not depend on the page size.
+ * Reads the resident memory of a process on Linux from a file whose values do not depend on the
+ * page size.
  */
 final class ResidentMemory {
   private ResidentMemory() {}

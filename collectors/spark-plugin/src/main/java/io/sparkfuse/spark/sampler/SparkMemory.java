@@ -12,8 +12,8 @@ import org.apache.spark.SparkEnv;
  * Reads how much memory Spark uses for storage and execution.
  *
  * <p>Spark's memory manager answers under a lock that a task can hold while it drops blocks to
- * disk. So a thread of its own asks, and if the answer is late the fields stay absent, because the
- * sampler must not block then.
+ * disk. So a separate thread asks the memory manager. If the answer is late, the fields stay
+ * absent, because the sampler must not block.
  */
 final class SparkMemory {
   private static final long PATIENCE_MS = 50;

@@ -7,7 +7,10 @@ import java.util.Arrays;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.util.AccumulatorV2;
 
-/** The counters of one running task at one time, and a checksum that changes with each of them. */
+/**
+ * The counters of one running task at one time, and a checksum that changes when any of them
+ * changes.
+ */
 final class TaskSnapshot {
   private static final int MAX_ACCUMULATORS = 300;
   private static volatile boolean mergesShuffleReads = true;
@@ -72,7 +75,7 @@ final class TaskSnapshot {
   }
 
   /**
-   * Merges the counters of the shuffle readers, which Spark itself does every 10 s. The method is
+   * Merges the counters of the shuffle readers, as Spark itself does every 10 s. The method is
    * private[spark] in Scala and public in bytecode.
    */
   private static void mergeShuffleReads(TaskMetrics metrics) {

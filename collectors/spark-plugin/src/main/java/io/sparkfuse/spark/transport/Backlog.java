@@ -9,8 +9,8 @@ import java.util.zip.Deflater;
 import java.util.zip.Inflater;
 
 /**
- * Encoded records that wait while the broker is away: a queue of compressed blocks, so that a
- * minute of a busy application needs a few megabytes.
+ * Stores encoded records while the broker is away, in a queue of compressed blocks, so that a
+ * minute of a busy application needs only a few megabytes.
  *
  * <p>It uses Deflate because every JVM has it; Spark's codecs could conflict with the class path.
  * Records of a lower {@link Priority} are refused before the memory is full. Used by the sender's
@@ -25,7 +25,7 @@ final class Backlog {
    */
   private static final int MIN_BLOCKS = 128;
 
-  /** Level of Deflater; higher ones take up to twice the time for 3 % less. */
+  /** Level of Deflater; higher levels take up to twice the time and save 3 %. */
   private static final int LEVEL = 3;
 
   private static final String[] TOPICS = {"facts", "actions"};
@@ -180,7 +180,7 @@ final class Backlog {
         throw new IllegalStateException("a block of the backlog is incomplete");
       }
       return raw;
-    } catch (DataFormatException impossible) { // this object compressed the block
+    } catch (DataFormatException impossible) { // this object compressed the block itself
       throw new IllegalStateException(impossible);
     } finally {
       inflater.end();

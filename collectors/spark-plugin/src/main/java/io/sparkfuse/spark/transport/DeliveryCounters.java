@@ -19,8 +19,8 @@ public final class DeliveryCounters {
   }
 
   /**
-   * Counts a failure. Called by one thread at a time: the client's own, or the sender's if that one
-   * has ended.
+   * Counts a failure. Called by one thread at a time: the client's thread, or the sender's thread
+   * after the client's has ended.
    */
   @SuppressWarnings("NonAtomicOperationOnVolatileField") // a race could lose one increment
   void failedOne() {

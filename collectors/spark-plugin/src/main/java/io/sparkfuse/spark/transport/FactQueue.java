@@ -20,11 +20,13 @@ import java.util.List;
  * the end contains the same values. For jobs of short tasks this is half of all records.
  */
 public final class FactQueue {
-  /** From this many facts on, the sender is woken; fewer wait for its next pass. */
+  /**
+   * When the queue holds this many facts, the sender is woken; fewer facts wait for its next pass.
+   */
   static final int MANY = 512;
 
   private static final class Bounded {
-    /** By ticket, so oldest first. */
+    /** Ordered by ticket, so that the oldest record comes first. */
     final LinkedHashMap<Long, QueuedRecord> line = new LinkedHashMap<>();
 
     final int maxCount;
@@ -91,7 +93,7 @@ public final class FactQueue {
     return true;
   }
 
-  /** Remembers a start, or removes the start of an end. */
+  /** Remembers a task's start, or removes the queued start that belongs to a task's end. */
   private void pair(QueuedRecord item) {
     if (item.startedTask != null) {
       starts.put(item.startedTask, item);

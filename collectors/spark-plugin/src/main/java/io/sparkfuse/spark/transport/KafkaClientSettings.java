@@ -37,7 +37,7 @@ public final class KafkaClientSettings {
     Properties bounds = common(settings, clientId);
     bounds.put("acks", "all");
     bounds.put("enable.idempotence", "true");
-    bounds.put("linger.ms", "10"); // the time in which the sender hands over one pass
+    bounds.put("linger.ms", "10"); // the sender hands over one pass in this time
     int batchBytes = Math.min(MAX_BATCH_BYTES, bufferBytes / MIN_BATCHES);
     bounds.put("batch.size", Integer.toString(batchBytes));
     bounds.put("buffer.memory", Integer.toString(bufferBytes));
@@ -61,7 +61,8 @@ public final class KafkaClientSettings {
   }
 
   /**
-   * Returns the configuration for signals: no group, no commits, committed records from the end.
+   * Returns the configuration for signals: no consumer group, no commits, and committed records
+   * only, from the end of the topic.
    */
   public static Properties consumer(PluginSettings settings, String clientId) {
     Properties bounds = common(settings, clientId);
@@ -125,14 +126,15 @@ public final class KafkaClientSettings {
   }
 
   /**
-   * Returns the text with this client's name of its classes. The plugin's jar contains the client
-   * in another package, but the owner writes Kafka's names, such as that of a login module.
+   * Returns the text with Kafka's package replaced by the package of this client. The plugin's jar
+   * contains the client in another package, but the owner writes Kafka's class names, such as that
+   * of a login module.
    */
   private static String ownClass(String value) {
     String producer = KafkaProducer.class.getName();
     String own =
         producer.substring(0, producer.length() - "clients.producer.KafkaProducer".length());
-    // in parts, because the build replaces the package also in constants
+    // built from parts, because the build also replaces the package name in constants
     return value.replace(String.join(".", "org", "apache", "kafka", ""), own);
   }
 }

@@ -5,11 +5,11 @@ import io.sparkfuse.spark.safety.PluginLog;
 /**
  * Pauses the sender while the broker is away or refuses everything; records wait meanwhile.
  *
- * <p>It opens if the client accepted nothing for {@link #PATIENCE_MS}, if {@link #MAX_FAILURES}
- * records in a row failed, or if nothing was acknowledged for {@link #SILENCE_MS} while records
- * were pending. The first limit is a time and not a count, because the first connection can take
- * longer than one try. After {@link #PAUSE_MS} it is half-open: one record is sent, and its result
- * decides.
+ * <p>The backoff opens if the client accepted nothing for {@link #PATIENCE_MS}, if {@link
+ * #MAX_FAILURES} records in a row failed, or if nothing was acknowledged for {@link #SILENCE_MS}
+ * while records were pending. The first limit is a time and not a count, because the first
+ * connection can take longer than one try. After {@link #PAUSE_MS} it is half-open: one record is
+ * sent, and its result decides.
  */
 final class SendBackoff {
   static final long PATIENCE_MS = 3_000;
@@ -74,7 +74,7 @@ final class SendBackoff {
     }
   }
 
-  /** Updates the state by the results of pending records. */
+  /** Updates the state from the results of pending records. */
   private void updateState(long nowMs) {
     if (deliveries.acknowledged() != acknowledged || deliveries.pending() == 0) {
       boolean acknowledgedNow = deliveries.acknowledged() != acknowledged;

@@ -15,8 +15,8 @@ import java.util.function.Supplier;
  * The only thread that encodes records and calls the Kafka client.
  *
  * <p>It always empties the queue. Records that the client does not accept wait compressed in the
- * {@link Backlog}, so facts are lost only when that is full. {@link #finish} returns within its
- * time limit, whatever the state of the broker.
+ * {@link Backlog}, so facts are lost only when the backlog is full. {@link #finish} returns within
+ * its time limit, whatever the state of the broker.
  */
 public final class Sender {
   private static final int BATCH = 256;
@@ -146,7 +146,7 @@ public final class Sender {
       return;
     }
     offerHealthWhenDue();
-    discardDeadClient(); // its records are counted even if nothing follows
+    discardDeadClient(); // its records are counted even if no record follows
     boolean idle = backlog.waiting() == 0 || !backoff.closed();
     deliver(queue.take(BATCH, idle ? WAIT_MS : 1));
     sendWaiting();
@@ -199,7 +199,10 @@ public final class Sender {
     }
   }
 
-  /** Sends one record or adds it to the backlog. Returns why it could not be encoded, or null. */
+  /**
+   * Sends one record or adds it to the backlog. Returns why the record could not be encoded, or
+   * null.
+   */
   private Throwable deliver(QueuedRecord item) {
     boolean handled = false;
     Throwable why = null;

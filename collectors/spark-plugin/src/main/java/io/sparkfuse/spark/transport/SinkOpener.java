@@ -12,7 +12,8 @@ final class SinkOpener {
   private static final long RETRY_MS = 1_000;
 
   /**
-   * The client logs a stack for each thread of its own that dies, so retries become less frequent.
+   * The client logs a stack trace for each thread of its own that dies, so retries become less
+   * frequent.
    */
   private static final long MAX_RETRY_MS = 60_000;
 
@@ -36,8 +37,8 @@ final class SinkOpener {
   }
 
   /**
-   * Returns the sink, or null while it is being opened. Opens it if there is none; {@code nowMs} is
-   * a monotonic time.
+   * Returns the sink, or null while it is being opened. Opens a sink if there is none; {@code
+   * nowMs} is a monotonic time.
    */
   synchronized RecordSink get(long nowMs) {
     if (sink == null && !opening && !closed && (!failed || nowMs - triedMs >= retryMs)) {

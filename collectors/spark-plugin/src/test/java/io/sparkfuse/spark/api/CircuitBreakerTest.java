@@ -24,7 +24,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Blocks with limits on a real Spark with the plugin, without a broker and without a controller.
+ * Tests blocks with limits on a real Spark with the plugin, without a broker and without a
+ * controller.
  */
 class CircuitBreakerTest {
   private static final AtomicInteger WAITING = new AtomicInteger();
@@ -89,7 +90,7 @@ class CircuitBreakerTest {
     return text.toString();
   }
 
-  /** A block over its time is stopped; a concurrent block of another thread runs on. */
+  /** A block that exceeds its time is stopped; a concurrent block of another thread continues. */
   @Test
   void onlyTheBlockOverItsLimitIsStopped() throws Exception {
     start();
@@ -117,7 +118,7 @@ class CircuitBreakerTest {
     assertEquals(1, other.get());
   }
 
-  /** A nested block is stopped alone; the jobs of the outer block run on. */
+  /** If a nested block is stopped, the jobs of the outer block continue. */
   @Test
   void theOuterBlockContinuesAfterItsInnerBlockIsStopped() {
     start();
@@ -133,7 +134,9 @@ class CircuitBreakerTest {
     }
   }
 
-  /** Rows are counted by tag: a block with few rows is not charged with those of another. */
+  /**
+   * Rows are counted by tag: a block with few rows is not charged with the rows of another block.
+   */
   @Test
   void rowsOfOtherBlocksDoNotCount(@TempDir Path folder) {
     start();
@@ -183,7 +186,7 @@ class CircuitBreakerTest {
     }
   }
 
-  /** An act of a signal waits for the safe point of its own jobs only, and for a bounded time. */
+  /** An act waits only for safe points of the jobs that it stops, and only for a limited time. */
   @Test
   void signalWaitsForTheSafePointOfItsJobs() throws Exception {
     start("spark.sparkfuse.fuse.safePoint", "700ms");
@@ -205,7 +208,7 @@ class CircuitBreakerTest {
     assertEquals(1, job.get());
   }
 
-  /** The time of running tasks costs, before they end. */
+  /** Running tasks count toward the cost before they end. */
   @Test
   void costOfRunningTasksCounts() {
     start();
@@ -236,7 +239,7 @@ class CircuitBreakerTest {
     }
   }
 
-  /** A safe point that does not end delays the stop by the configured time only. */
+  /** A safe point that does not end delays the stop only by the configured time. */
   @Test
   void safePointIsBounded() {
     start("spark.sparkfuse.fuse.safePoint", "500ms");
@@ -248,7 +251,7 @@ class CircuitBreakerTest {
     }
   }
 
-  /** With the owner's hold a limit is only reported. */
+  /** With the owner's hold, an exceeded limit is only reported. */
   @Test
   void holdPreventsTheStop() {
     start("spark.sparkfuse.fuse.hold", "true");

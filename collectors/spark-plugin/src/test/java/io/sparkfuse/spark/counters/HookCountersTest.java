@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The documented counters of the hook, on one stage of query 8 with tasks 11 and 12. */
+/** Tests the documented counters of the hook on one stage of query 8 with tasks 11 and 12. */
 class HookCountersTest {
   private long nowMs = 1_000;
   private final StageRegistry registry = new StageRegistry(() -> nowMs);

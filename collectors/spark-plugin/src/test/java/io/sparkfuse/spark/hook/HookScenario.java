@@ -64,7 +64,7 @@ final class HookScenario {
     return POLICY.replace("stage_live", view);
   }
 
-  /** Returns what a driver knows of stage 3.0 of job 1, which spills and belongs to query 8. */
+  /** Returns what a driver knows about stage 3.0 of job 1, which spills and belongs to query 8. */
   static Observation spilling() {
     Observation observed = new Observation();
     observed.columns = columns(500);

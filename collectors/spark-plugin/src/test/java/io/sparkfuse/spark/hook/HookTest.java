@@ -54,7 +54,7 @@ class HookTest {
     }
   }
 
-  /** A receipt of the hook could pass for the answer of the external actuator. */
+  /** The hook writes no receipt here: it could be mistaken for the external actuator's answer. */
   @Test
   void externalStopIsNotForTheHook() {
     String policy = HookScenario.POLICY.replace("stop_application", "external_stop");
