@@ -1,8 +1,8 @@
 //! Builds Arrow columns and touches only the rows that have a value.
 //!
 //! Columns belong to a group: the fields of the message itself, or those of one member of a oneof. The positions of a
-//! group are the rows of the batch that have it. Most columns have a value at each position of their group; the others
-//! store the positions of their values. At the end, values are scattered to rows once.
+//! group are the rows of the batch that have the group. Most columns have a value at each position of their group; the
+//! others store the positions of their values. At the end, values are scattered to rows once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -253,7 +253,7 @@ fn finish_scalar(
     values.spread(&rows, places.count).finish(kind, Some(presence))
 }
 
-/// Columns without a value, shared by type and length: most columns of a batch are such.
+/// Columns without a value, shared by type and length: most columns of a batch have no value.
 #[derive(Default)]
 pub struct Nulls {
     columns: HashMap<(DataType, usize), ArrayRef>,

@@ -21,7 +21,7 @@ impl RowSelection {
         }
     }
 
-    /// Selects these rows, in rising order, of `count` rows.
+    /// Selects these rows, which are in rising order, out of `count` rows.
     pub fn of(rows: Vec<u32>, count: usize) -> RowSelection {
         if rows.len() == count {
             return RowSelection::all(count);

@@ -45,7 +45,7 @@ pub struct Piece<'a> {
     length: usize,
 }
 
-/// Fields up to this length are copied that way; names, hosts and ids are shorter.
+/// Fields up to this length are copied with the bytes after them; names, hosts and ids are shorter.
 const STEP: usize = 32;
 
 impl<'a> Piece<'a> {

@@ -1,4 +1,4 @@
-//! Containers: no panic, no more decompressed bytes than the limits allow, and the same result on one and two threads.
+//! Fuzzes containers: no panic, no more decompressed bytes than the limits allow, one result on one and two threads.
 #![no_main]
 
 use std::io::Cursor;

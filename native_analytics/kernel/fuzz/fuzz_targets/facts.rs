@@ -1,4 +1,4 @@
-//! Protobuf facts: no panic, and each record becomes a row or is rejected.
+//! Fuzzes the decoder of Protobuf facts: no panic, and each record becomes a row or is rejected.
 #![no_main]
 
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Lines of a log, whole and in pieces: no panic, equal rows, and every line counted.
+//! Fuzzes lines of a log, read whole and in pieces: no panic, equal rows, and every line counted.
 #![no_main]
 
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Events to facts: no panic, each record is a fact, and each event without a fact is counted.
+//! Fuzzes the translation of events to facts: no panic, each record is a fact, and each event without a fact is
+//! counted.
 #![no_main]
 
 #[path = "../../tests/fact_translation/checked.rs"]

@@ -42,7 +42,7 @@ fn user_frame(frame: &str) -> Option<String> {
     })
 }
 
-/// The function that the user wrote; a constructor has the name of its class, code of the Scala shell has no name.
+/// The function that the user wrote; for a constructor, the name of its class; empty for code of the Scala shell.
 fn function<'f>(class: &'f str, method: &'f str) -> &'f str {
     if class.starts_with("$line") {
         return "";
@@ -54,7 +54,7 @@ fn function<'f>(class: &'f str, method: &'f str) -> &'f str {
     }
 }
 
-/// The first part between `$` signs that no compiler added: `$anonfun$main$1` is code of `main`.
+/// The first part between `$` signs that the compiler did not add: `$anonfun$main$1` is code of `main`.
 fn first_part(name: &str) -> &str {
     let mut parts = name.split('$');
     parts
@@ -62,7 +62,7 @@ fn first_part(name: &str) -> &str {
         .unwrap_or_default()
 }
 
-/// Reads a line of PySpark's user, such as `collect at /jobs/orders.py:12`.
+/// Reads the line of a PySpark user, such as `collect at /jobs/orders.py:12`.
 fn from_short_form(text: &str) -> Option<String> {
     let (action, place) = text.split_once(" at ")?;
     let (path, line) = place.rsplit_once(':')?;

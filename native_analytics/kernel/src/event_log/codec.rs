@@ -12,7 +12,7 @@ use prefetch::PrefetchReader;
 pub use size_limit::{SizeLimit, counting};
 pub use streaming_decompress::Decompressor;
 
-/// Bytes that are needed to detect the codec.
+/// Number of bytes that are needed to detect the codec.
 pub const MAGIC: usize = 16;
 /// Maximum number of nested containers, such as a zip inside gzip. A file with more layers is not an event log.
 const MAX_LAYERS: usize = 3;
@@ -122,7 +122,7 @@ fn open_layer(source: Buffered, codec: Codec, with_thread: bool) -> io::Result<B
     Ok(Box::new(io::BufReader::new(stream)))
 }
 
-/// Returns its error once, if it has one, and then reports the end of the stream.
+/// A reader that returns its error once, if it has one, and then reports the end of the stream.
 struct Failed(Option<io::Error>);
 
 impl Read for Failed {

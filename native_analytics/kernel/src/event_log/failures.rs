@@ -45,7 +45,8 @@ impl Failures {
         &self.rows
     }
 
-    /// Adds a failed attempt. Returns the bytes of memory that it added, and the failed attempts that exceed the limits.
+    /// Adds a failed attempt. Returns the bytes of memory that it added, and the number of failed attempts beyond the
+    /// limits.
     #[cold]
     pub fn add(&mut self, row: &Row, line: &[u8]) -> (usize, u64) {
         let class = failure_class(row, line).map_or_else(|| NO_CLASS.to_owned(), text);
@@ -71,7 +72,8 @@ impl Failures {
         left_out
     }
 
-    /// Returns the row of a class, or none if the class has no row, and the failed attempts of a class that it replaces.
+    /// Returns the row of a class, or none if it gets no row, and the number of failed attempts of the class it
+    /// replaced.
     fn class_index(&mut self, class: String) -> (Option<usize>, u64) {
         if let Some(place) = self.rows.iter().position(|known| known.class == class) {
             return (Some(place), 0);
@@ -93,12 +95,12 @@ impl Failures {
 }
 
 impl Failure {
-    /// Number of hosts with such a failure, at most `MAX_HOSTS`.
+    /// Number of hosts with a failure of this class, at most `MAX_HOSTS`.
     pub fn hosts(&self) -> i64 {
         self.hosts.len() as i64
     }
 
-    /// Number of tasks with such a failure, at most `MAX_TASKS`.
+    /// Number of tasks with a failure of this class, at most `MAX_TASKS`.
     pub fn failing_tasks(&self) -> i64 {
         self.tasks.len() as i64
     }

@@ -11,7 +11,7 @@ use crate::event_log::tables::Tables;
 /// One file of a log.
 pub enum Source {
     Path(PathBuf),
-    /// A name for messages, and the bytes.
+    /// A name for error messages, and the bytes.
     Reader(String, Bytes),
 }
 

@@ -4,10 +4,10 @@ use foldhash::HashSet;
 
 use crate::event_log::tables::StageKey;
 
-/// Limits that hold for any input.
+/// Limits that apply to any input.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Longest line. A longer one is malformed and is skipped without being stored.
+    /// Longest line. A longer line is malformed and is skipped without being stored.
     pub line_bytes: u32,
     /// Maximum number of bytes that one compressed file may decompress to.
     pub plain_bytes: u64,
@@ -16,7 +16,8 @@ pub struct Limits {
     pub ratio_from: u64,
     /// Maximum size of the tables of infrequent events, in bytes. Rows beyond the limit are only counted.
     pub table_bytes: usize,
-    /// Part of those bytes for accumulators, plan updates and memory samples: a long application has millions of them.
+    /// Part of `table_bytes` for accumulators, plan updates and memory samples: a long application has millions of
+    /// them.
     pub detail_bytes: usize,
 }
 
@@ -66,7 +67,7 @@ impl AllowedKeys {
 pub struct Options {
     /// Create the table of task ends.
     pub tasks: bool,
-    /// Task rows of these stage attempts only.
+    /// Create only the task rows of these stage attempts.
     pub tasks_of: Option<HashSet<StageKey>>,
     pub task_starts: bool,
     pub environment: AllowedKeys,

@@ -20,7 +20,8 @@ impl RawEvents {
         }
     }
 
-    /// Stores the line if its event is wanted. Returns an error if the line is not a whole object, wanted or not.
+    /// Stores the line if its event is wanted. Returns an error if the line is not a whole object, even if its event is
+    /// not wanted.
     pub fn collect(&mut self, line: &[u8], name: &[u8]) -> Result<(), LineError> {
         let start = line.iter().position(|byte| *byte == b'{').unwrap_or(0);
         let mut reader = Reader { line, at: start };
@@ -46,7 +47,7 @@ impl RawEvents {
     }
 }
 
-/// Byte ranges of the long lists of a TaskEnd. No fact needs them, and they are most of its bytes.
+/// Byte ranges of the long lists of a TaskEnd. No fact needs these lists, and they are most of the event's bytes.
 fn task_details(line: &[u8], start: usize) -> Result<Vec<(usize, usize)>, LineError> {
     let mut ranges = Vec::new();
     let mut reader = Reader { line, at: start };

@@ -316,7 +316,7 @@ impl TaskColumns {
                         nulls(*slot),
                     )) as _
                 }),
-                // The slot has a value only if it is true.
+                // The slot has a value only if the flag is true.
                 Source::Flag(HAS_METRICS) => Some(Arc::new(BooleanArray::new(bits(HAS_METRICS), None))),
                 Source::Flag(slot) => flags
                     .next()

@@ -85,7 +85,7 @@ mod tests {
     use std::collections::HashSet;
 
     proptest! {
-        /// Counts equal those of a hash set, also when two sets are merged.
+        /// Counts equal those of a hash set, even when two sets are merged.
         #[test]
         fn counts_equal_those_of_a_hash_set(
             one in prop::collection::vec(prop_oneof![-10i64..9000, any::<i64>()], 0..100),

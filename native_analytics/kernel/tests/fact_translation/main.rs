@@ -19,7 +19,7 @@ const HEADER: [&str; 4] = [
 ];
 const LONGEST_LINE: usize = 60_000;
 
-/// The lines of all real logs that are not compressed, without the last line of a killed driver, which is torn.
+/// The lines of all uncompressed real logs, without the torn last line of a killed driver.
 static LINES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let real = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/logs/real");
     let logs = fs::read_dir(real).unwrap().map(|log| log.unwrap().path());

@@ -209,7 +209,7 @@ impl Shared {
     }
 }
 
-/// Records that the helper thread ended, also after a panic, so that the reader does not wait for it.
+/// Records that the helper thread ended, even after a panic, so that the reader does not wait for it.
 struct HelperGuard<'s>(&'s Shared);
 
 impl Drop for HelperGuard<'_> {

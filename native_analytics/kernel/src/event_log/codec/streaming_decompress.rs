@@ -1,5 +1,5 @@
-//! Decompresses a file while it grows: compressed bytes in pieces of any size in, decompressed bytes out.
-//! An incomplete block stays buffered until its end arrives.
+//! Decompresses a file while it grows: takes compressed bytes in pieces of any size, returns decompressed bytes. An
+//! incomplete block stays buffered until its end arrives.
 
 use std::io::{self, Cursor, Write};
 
@@ -8,7 +8,7 @@ use crate::event_log::codec::blocks::{Format, format_of};
 
 /// Maximum number of decompressed bytes for each compressed byte of one piece, as in `Limits::ratio`.
 const RATIO: usize = 1_100;
-/// Number of decompressed bytes by which a piece may exceed that limit, because the decoder also holds bytes of earlier pieces.
+/// Number of bytes by which a piece may exceed this limit, because the decoder also holds bytes of earlier pieces.
 const SLACK: usize = 16 << 20;
 
 /// Decompresses one growing file.

@@ -1,4 +1,4 @@
-//! The application: its identity, its configuration, its start and end.
+//! Translates the events about the application: its identity, configuration, start and end.
 
 use std::collections::BTreeMap;
 

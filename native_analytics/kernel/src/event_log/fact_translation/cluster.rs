@@ -1,4 +1,4 @@
-//! Executors, block managers, resource profiles and exclusions.
+//! Translates the events about executors, block managers, resource profiles and exclusions.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The events of Spark that facts are made of; names are without package and `SparkListener`.
+//! Names of the Spark events that produce facts, without the package and the prefix `SparkListener`.
 
 /// The task events that produce facts.
 pub const TASK_EVENTS: [&str; 2] = ["TaskStart", "TaskEnd"];

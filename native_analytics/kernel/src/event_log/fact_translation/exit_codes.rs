@@ -1,4 +1,4 @@
-//! The exit code that Spark's reason of a lost executor contains.
+//! Finds the exit code in Spark's reason for a lost executor.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Jobs: starts and ends; lists have the same limits as in the plugin.
+//! Translates starts and ends of jobs; lists have the same limits as in the plugin.
 
 use foldhash::{HashMap, HashMapExt};
 use serde::Deserialize;

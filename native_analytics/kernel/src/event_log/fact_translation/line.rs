@@ -41,13 +41,13 @@ pub fn parse<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, EventError> {
     Ok(event)
 }
 
-/// Parses a line of a type without recursion, whose nesting needs no check.
+/// Parses a line as a type without recursion, so its nesting needs no check.
 pub fn parse_flat<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, EventError> {
     let text = std::str::from_utf8(line).map_err(|_| EventError::Malformed("not UTF-8".to_owned()))?;
     serde_json::from_str(text).map_err(|error| EventError::Malformed(error.to_string()))
 }
 
-/// Returns the sum of two numbers of an event, or an error if it does not fit.
+/// Returns the sum of two numbers of an event, or an error if the sum does not fit.
 pub fn add(left: i64, right: i64) -> Result<i64, EventError> {
     left.checked_add(right).ok_or_else(too_large)
 }
@@ -82,7 +82,7 @@ fn depth(line: &[u8]) -> usize {
     deepest
 }
 
-/// A whole number, also if the log contains it as a text; `None` for any other value.
+/// A whole number, even if the log contains it as a string; `None` for any other value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WholeNumber(pub Option<i64>);
 

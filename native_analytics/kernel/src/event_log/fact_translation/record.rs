@@ -1,4 +1,4 @@
-//! The record of a fact: envelope, event id, Protobuf bytes.
+//! Encodes the record of a fact: envelope, event id, Protobuf bytes.
 
 use prost::Message;
 use sha2::{Digest, Sha256};
@@ -66,7 +66,7 @@ pub struct Origin {
 pub struct Encoder {
     /// The hash of what all event ids of the origin begin with.
     id_prefix: Sha256,
-    /// The fields that are equal in all records, encoded; fields may have any order.
+    /// The encoded fields that are equal in all records; Protobuf allows fields in any order.
     common: Vec<u8>,
 }
 

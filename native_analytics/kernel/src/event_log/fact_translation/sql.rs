@@ -1,4 +1,4 @@
-//! SQL executions: starts, plans, re-plans, values of their metrics, ends.
+//! Translates the events about SQL executions: starts, plans, re-plans, values of their metrics, ends.
 
 use foldhash::HashMap;
 use indexmap::IndexMap;
@@ -243,7 +243,7 @@ impl SqlExecutions {
     /// Adds the facts of a SparkListenerSQLExecutionEnd.
     pub fn ended(&mut self, line: &[u8], texts: &mut Texts, facts: &mut Vec<PendingFact>) -> Result<(), EventError> {
         let event: ExecutionEnd = parse(line)?;
-        // Spark writes an empty message for an execution that succeeded, and none before version 3.4.
+        // Spark writes an empty message for an execution that succeeded; before version 3.4, it writes none.
         let succeeded = event.error_message.as_ref().map(String::is_empty);
         let failure = event.error_message.filter(|message| !message.is_empty());
         let failure_reason = failure.map(|message| texts.scrub(&message)).transpose()?;
@@ -301,7 +301,7 @@ fn metrics(execution: i64, running: &Execution) -> SqlMetrics {
     }
 }
 
-/// Returns the first nodes of the copied plan; filters and joins with their conditions.
+/// Returns the first nodes of the copied plan; filters and joins include their conditions.
 fn plan_nodes(root: Option<&PlanInfo>, plan: &SqlPlan, texts: &mut Texts) -> Result<Vec<String>, EventError> {
     let mut names = Vec::new();
     let mut waiting: Vec<&PlanInfo> = root.into_iter().collect();

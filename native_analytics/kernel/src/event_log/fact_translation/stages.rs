@@ -1,4 +1,4 @@
-//! Stages: starts and ends; lists have the same limits as in the plugin.
+//! Translates starts and ends of stages; lists have the same limits as in the plugin.
 
 use indexmap::IndexSet;
 use serde::Deserialize;
@@ -170,7 +170,7 @@ fn missing(member: &str) -> EventError {
     EventError::Malformed(format!("a stage without {member}"))
 }
 
-/// Returns the largest of the accumulators that count the output rows of an operator.
+/// Returns the largest value of the accumulators that count the output rows of an operator.
 fn operator_rows_max(accumulators: &[StageAccumulator]) -> Option<i64> {
     accumulators
         .iter()
@@ -181,7 +181,7 @@ fn operator_rows_max(accumulators: &[StageAccumulator]) -> Option<i64> {
         .max()
 }
 
-/// Returns the names of the scopes (operators) of a stage's RDDs, each once.
+/// Returns the distinct names of the scopes (operators) of a stage's RDDs.
 ///
 /// Fingerprints ignore the number of a codegen scope, so the limit counts names without these numbers.
 fn scope_names(rdds: &[Rdd], texts: &mut Texts) -> Result<Vec<String>, EventError> {

@@ -1,4 +1,4 @@
-//! Streaming queries: starts, progress, ends.
+//! Translates starts, progress and ends of streaming queries.
 
 use serde::Deserialize;
 use serde_json::Value;

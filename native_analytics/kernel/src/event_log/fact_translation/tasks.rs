@@ -1,4 +1,4 @@
-//! Task starts and ends. Keys are those of Spark's org.apache.spark.util.JsonProtocol, 3.0 to 4.x.
+//! Translates task starts and ends. Keys are those of Spark's org.apache.spark.util.JsonProtocol, 3.0 to 4.x.
 
 use serde::Deserialize;
 
@@ -331,7 +331,7 @@ fn add_failure(fact: &mut TaskEnded, reason: EndReason, texts: &mut Texts) -> Re
         "TaskKilled" => reason.kill_reason,
         "FetchFailed" => reason.message,
         "ExecutorLostFailure" => reason.loss_reason,
-        // The log contains no text of the other reasons; this is Spark's `toErrorString`.
+        // For the other reasons the log contains no text; these are the texts of Spark's `toErrorString`.
         "Resubmitted" => Some("Resubmitted (resubmitted due to lost executor)".to_owned()),
         "TaskResultLost" => Some("TaskResultLost (result lost from block manager)".to_owned()),
         "TaskCommitDenied" => Some(format!(

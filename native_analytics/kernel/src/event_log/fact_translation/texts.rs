@@ -25,7 +25,7 @@ pub trait Redaction: Send + Sync {
 const MAX_MEMO_BYTES: usize = 256;
 const MAX_MEMO_TEXTS: usize = 2_048;
 
-/// Redaction with a memo, because names of operators and stages recur in every plan.
+/// Scrubs texts and remembers the results, because names of operators and stages recur in every plan.
 pub struct Texts {
     redaction: Box<dyn Redaction>,
     scrubbed: HashMap<String, String>,

@@ -60,7 +60,7 @@ impl SequenceNumbers {
 
 /// Translates the events of one log into encoded facts.
 ///
-/// `identity` is `None` until the application is known; until then facts are held.
+/// `identity` is `None` until the application is known; until then, facts are kept in `held`.
 pub struct Translator {
     collector: Collector,
     texts: Texts,
@@ -217,7 +217,7 @@ impl Translator {
         self.identify(name)
     }
 
-    /// Returns all held facts once start and configuration are known, or once they can no longer follow.
+    /// Returns all facts in `held` once start and configuration are known or can no longer follow.
     fn identify(&mut self, name: &str) -> Result<Vec<PendingFact>, EventError> {
         let may_follow = is_header(name) && self.held.len() <= MAX_HELD_FACTS;
         let Some(start) = &self.start else {

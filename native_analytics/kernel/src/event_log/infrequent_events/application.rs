@@ -1,4 +1,4 @@
-//! The application: start, end, version, configuration.
+//! Reads the events about the application: start, end, version, configuration.
 
 use super::{VisitResult, Writer};
 use crate::event_log::json::reader::Reader;

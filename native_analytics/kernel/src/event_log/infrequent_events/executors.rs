@@ -1,4 +1,4 @@
-//! Executors: start, removal and memory.
+//! Reads the events about executors: start, removal and memory.
 
 use super::{VisitResult, Writer};
 use crate::event_log::json::reader::Reader;
@@ -26,7 +26,7 @@ impl Writer<'_> {
         })?;
         if let Some(id) = id {
             let ours = self.tables.executor(id);
-            // An event of a block manager may have set a time shortly before.
+            // A block manager event may have already set a slightly different time; the executor's own time wins.
             ours.added_ms = found.added_ms.or(ours.added_ms);
             ours.merge(found);
         }
@@ -51,7 +51,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Before Spark 1.3, only the block manager of an executor was logged; that of the driver is no executor.
+    /// Before Spark 1.3, only the block manager of an executor was logged; the driver's block manager is not an
+    /// executor.
     pub fn block_manager_added(&mut self, reader: &mut Reader<'_>) -> VisitResult {
         let mut found = Executor::default();
         let mut id = None;

@@ -1,4 +1,4 @@
-//! Jobs and stages: starts, ends, properties, operators.
+//! Reads the events about jobs and stages: starts, ends, properties, operators.
 
 use std::collections::BTreeMap;
 
@@ -141,8 +141,7 @@ fn parents(reader: &mut Reader<'_>, odd: &mut u64) -> Result<BTreeMap<i64, Vec<i
                 b"Stage ID" => id = value.number(odd)?,
                 b"Parent IDs" => {
                     parents = value.numbers(odd)?;
-                    // Spark writes the id first and only long members after the parents, so the remaining members are
-                    // skipped.
+                    // Spark writes the id first, and after the parents only long members, which are skipped.
                     if id.is_some() {
                         value.skip_remaining_members()?;
                     }
@@ -196,8 +195,8 @@ impl Properties {
     }
 }
 
-/// Names of the scopes (operators) of a stage's RDDs, each once, such as `WholeStageCodegen (3)` or `Exchange`.
-/// Spark writes a scope as a JSON object inside a JSON string.
+/// Distinct names of the scopes (operators) of a stage's RDDs, such as `WholeStageCodegen (3)` or `Exchange`. Spark
+/// writes a scope as a JSON object inside a JSON string.
 fn scopes(reader: &mut Reader<'_>) -> Result<Vec<String>, LineError> {
     let mut names = ScopeNames::default();
     let mut rdds = 0;

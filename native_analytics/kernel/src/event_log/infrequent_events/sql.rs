@@ -1,4 +1,4 @@
-//! SQL executions: starts, ends, plans and plan updates.
+//! Reads the events about SQL executions: starts, ends, plans and plan updates.
 
 use super::{VisitResult, Writer};
 use std::borrow::Cow;
@@ -90,7 +90,7 @@ impl Writer<'_> {
         if let Some(id) = id {
             let ours = self.tables.sql_execution(id);
             ours.ended_ms = ended_ms.or(ours.ended_ms);
-            // Spark writes an empty message if the execution succeeded, and none before version 3.4.
+            // Spark writes an empty message if the execution succeeded; before version 3.4, it writes none.
             let status = error_message.as_ref().map(|message| match message.is_empty() {
                 true => "succeeded",
                 false => "failed",

@@ -1,4 +1,4 @@
-//! Progress of streaming queries.
+//! Reads the progress of streaming queries.
 
 use super::{VisitResult, Writer, number_of, text_of};
 use crate::event_log::json::reader::Reader;

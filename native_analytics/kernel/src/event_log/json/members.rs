@@ -8,7 +8,7 @@ use crate::event_log::json::scan;
 use crate::event_log::json::text::as_text;
 
 impl<'a> Reader<'a> {
-    /// Visits the members of the object that begins at the reader's position. A value that is no object is skipped.
+    /// Visits the members of the object that begins at the reader's position. A value that is not an object is skipped.
     pub fn each_member(
         &mut self,
         mut visit: impl FnMut(&mut Reader<'a>, &[u8]) -> Result<(), LineError>,
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Visits the elements of the array that begins at the reader's position. A value that is no array is skipped.
+    /// Visits the elements of the array that begins at the reader's position. A value that is not an array is skipped.
     pub fn each_element(
         &mut self,
         mut visit: impl FnMut(&mut Reader<'a>) -> Result<(), LineError>,
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
         Ok(is_scalar.then(|| as_text(Cow::Borrowed(raw))))
     }
 
-    /// The integer at the reader's position, which may be in quotes; none for anything else.
+    /// The integer at the reader's position, with or without quotes; none for anything else.
     pub fn whole_value(&mut self) -> Result<Option<i64>, LineError> {
         Ok(self.borrowed_scalar()?.and_then(|number| number.parse().ok()))
     }

@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
             // N and I begin NaN and Infinity as Python and Jackson write them.
             b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'N' | b'I' => {
                 let rest = &self.line[self.at..];
-                // Stop at a byte that is no part of a number or word: two lines that ran together are an error.
+                // Stop at a byte that is not part of a number or word: two lines that ran together are an error.
                 let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
                 let length = rest.iter().position(|byte| !is_part(byte));
                 Some(self.at + length.unwrap_or(rest.len()))

@@ -1,6 +1,6 @@
 //! The values of one task event, by slot.
 
-/// Slots of numbers and flags in a row. One bit each marks the values that are present, so 64 is the maximum.
+/// Slots of numbers and flags in a row. One bit of `present` marks each value that is present, so 64 is the maximum.
 pub const NUMBERS: usize = 40;
 /// Slots of texts in a row.
 pub const TEXTS: usize = 16;

@@ -21,7 +21,8 @@ pub fn skip_container_scalar(text: &[u8], mut at: usize, open: u8, close: u8) ->
         if byte == b'"' {
             at = skip_string(text, at)?;
         } else if byte == b'\\' {
-            // JSON has no backslash here. The AVX2 scan treats it as an escape, and both scans must agree on any input.
+            // Valid JSON has no backslash here. The AVX2 scan treats one as an escape, and both scans must agree on any
+            // input.
             at += usize::from(matches!(text.get(at), Some(b'"' | b'\\')));
         } else if byte == open {
             depth += 1;

@@ -1,4 +1,5 @@
-//! What identifies a plan node: the table or path of a scan or write, the keys of an exchange, join or aggregate.
+//! Extracts what identifies a plan node: the table or path of a scan or write, the keys of an exchange, join or
+//! aggregate.
 //!
 //! The rules and cases are in `contracts/shared/node_details.json`; the plugin passes the same cases.
 
@@ -41,7 +42,7 @@ const SAVE_MODES: [&str; 4] = ["Append", "ErrorIfExists", "Ignore", "Overwrite"]
 const OTHER_SCANS: [&str; 2] = ["ExistingRDD", "OneRowRelation"];
 /// Formats without a table, which Spark names only in the class of the writer, such as `NoopWrite`.
 const WRITERS: [&str; 5] = ["Console", "Foreach", "Kafka", "Memory", "Noop"];
-/// Ends of a value among the arguments of a version 2 write.
+/// Characters that end a value among the arguments of a version 2 write.
 const VALUE_ENDS: [char; 4] = [',', ')', ']', ' '];
 
 /// Returns what identifies a node, at most 200 characters; empty text if nothing does.
@@ -101,13 +102,13 @@ fn command(name: &str, rest: &str) -> String {
     }
 }
 
-/// The table of a catalog entry, which Spark 3.3 writes on lines of its own.
+/// The table of a catalog entry, which Spark 3.3 prints on separate lines.
 fn catalog_table(text: &str) -> Option<String> {
     let [database, name] = ["\nDatabase: ", "\nTable: "].map(|marker| value_after(text, marker, &['\n']).trim());
     table(&format!("{database}.{name}")).filter(|_| !name.is_empty())
 }
 
-/// The file format: an argument of its own before the save mode.
+/// The file format, which is a separate argument before the save mode.
 fn written_format(arguments: &[&str]) -> String {
     arguments[1..]
         .iter()
@@ -166,12 +167,12 @@ fn join(rest: &str) -> String {
     words(&words(kind, if is_null_safe { "null-safe" } else { "" }), &keys)
 }
 
-/// Spark joins by `a <=> b`, as INTERSECT and EXCEPT do, on the keys `coalesce(a, 0), isnull(a)`.
+/// For a join by `a <=> b`, which INTERSECT and EXCEPT also use, Spark's join keys are `coalesce(a, 0), isnull(a)`.
 fn compares_nulls(keys: &str) -> bool {
     keys.contains("coalesce(") && keys.contains("isnull(")
 }
 
-/// The columns of the list in brackets that begins here, and the text after it.
+/// The columns of the bracketed list at the beginning of a text, and the text after the list.
 fn bracketed_keys(text: &str) -> (String, &str) {
     if !text.starts_with('[') {
         return (String::new(), text);

@@ -38,7 +38,7 @@ fn bracket(character: char) -> i32 {
     }
 }
 
-/// Columns of a list of expressions, each once and in their order, joined by commas.
+/// Distinct columns of a list of expressions, in their order, joined by commas.
 pub(super) fn columns(list: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     let mut add = |name| {
@@ -92,7 +92,7 @@ pub(super) fn table(text: &str) -> Option<String> {
     Some(parts.into_iter().rev().collect::<Vec<_>>().join(".")).filter(|name| !name.is_empty())
 }
 
-/// The first name in backticks, such as `` `spark_catalog`.`lake`.`orders` ``, as its last two parts.
+/// The last two parts of the first name in backticks, such as `` `spark_catalog`.`lake`.`orders` ``.
 pub(super) fn quoted_table(text: &str) -> Option<String> {
     let mut rest = &text[text.find('`')?..];
     let mut parts = Vec::new();
@@ -130,7 +130,7 @@ pub(super) fn path(text: &str) -> String {
     components[components.len().saturating_sub(2)..].join("/")
 }
 
-/// The text after a marker, up to one of the end characters; empty without the marker.
+/// The text after a marker, up to one of the end characters; empty if the marker is missing.
 pub(super) fn value_after<'t>(text: &'t str, marker: &str, ends: &[char]) -> &'t str {
     let value = text.split_once(marker).map_or("", |(_, value)| value);
     value.split(ends).next().unwrap_or(value)
@@ -140,7 +140,7 @@ pub(super) fn first_word(text: &str) -> &str {
     leading(text, |character| character > ' ')
 }
 
-/// The longest beginning of a text that is a word.
+/// The word at the beginning of a text; empty if the text begins with another character.
 pub(super) fn leading_word(text: &str) -> &str {
     leading(text, is_word_character)
 }

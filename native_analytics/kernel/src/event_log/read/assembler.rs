@@ -6,7 +6,7 @@ use crate::event_log::log::{Log, TaskSink};
 use crate::event_log::options::Options;
 use crate::event_log::read::read_split::SplitResult;
 
-/// Merges the results of splits in the order of the log.
+/// Merges the results of the splits in the order of the log.
 pub(super) struct LogAssembler {
     files: Vec<FileEvidence>,
     max_detail_bytes: usize,

@@ -34,7 +34,7 @@ impl ReadAheadLimit {
     }
 }
 
-/// Releases all waiting threads when it is dropped, also after a panic of the merging thread.
+/// Releases all waiting threads when it is dropped, even after a panic of the merging thread.
 struct ReleaseOnDrop<'g>(&'g ReadAheadLimit);
 
 impl Drop for ReleaseOnDrop<'_> {

@@ -74,7 +74,7 @@ impl Tables {
     }
 }
 
-/// Fills fields that are empty from the later row.
+/// Fills empty fields with the values of the later row.
 macro_rules! fill {
     ($ours:ident, $theirs:ident, $($field:ident),+) => { $($ours.$field = $ours.$field.take().or($theirs.$field);)+ };
 }

@@ -15,17 +15,19 @@ import org.apache.flink.types.Row;
  *
  * <p>PyFlink's cost for a record is higher than the cost of our steps for a row, and an
  * application's rows of one window arrive together. Records of one key keep their order, and only
- * records with the same timestamp are joined. Nothing is held back over a watermark, a checkpoint
- * or {@value #DELAY_MS} ms.
+ * records with the same timestamp are joined. No record is kept back beyond a watermark, a
+ * checkpoint or {@value #DELAY_MS} ms.
  */
 public final class BatchByKey extends AbstractStreamOperator<Row>
     implements OneInputStreamOperator<Row, Row> {
   private static final long serialVersionUID = 1L;
 
-  /** How long a record waits for others at most. [ms] */
+  /** Longest time for which a record waits for others. [ms] */
   static final long DELAY_MS = 10;
 
-  /** Bytes of one key, and of all keys, from which nothing waits any longer. */
+  /**
+   * Limits of the waiting bytes of one key and of all keys; at a limit, the records are emitted.
+   */
   static final int MAX_KEY_BYTES = 256 << 10;
 
   static final int MAX_BYTES = 8 << 20;

@@ -49,7 +49,8 @@ final class LiveRowReader {
   private final int windowEndMs = COLUMNS.getFieldIndex("window_end_ms");
 
   /**
-   * Decodes a row. If it cannot be used, {@code app_key} is empty and all other columns are NULL.
+   * Decodes a row. If the row cannot be used, {@code app_key} is empty and all other columns are
+   * NULL.
    */
   RowData read(byte[] value) {
     GenericRowData row = decoded(value);

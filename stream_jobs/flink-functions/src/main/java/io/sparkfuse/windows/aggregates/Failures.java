@@ -12,8 +12,8 @@ import java.util.TreeSet;
  * Failed task attempts, grouped by failure class.
  *
  * <p>If there are too many classes, hosts or tasks, the first ones by name or index are kept. A
- * dropped one stays beyond the limit, so each kept one is counted from its first attempt, in any
- * order of arrival and of merging.
+ * dropped class, host or task stays beyond the limit, so each kept one is counted from its first
+ * attempt, in any order of arrival and of merging.
  *
  * <p>The kernel keeps the same classes offline; the limits and cases are in
  * contracts/shared/failure_limits.yaml.

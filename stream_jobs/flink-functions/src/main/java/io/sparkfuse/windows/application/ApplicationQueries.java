@@ -33,13 +33,13 @@ import java.util.stream.Collectors;
 final class ApplicationQueries {
   static final int MAX_QUERIES = 1_024;
 
-  /** Stage ids listed in a row. */
+  /** Maximum number of stage ids listed in a row. */
   static final int MAX_STAGE_IDS = 256;
 
-  /** Stages whose query is known from the start of their job only. */
+  /** Maximum number of stages whose query is known only from the start of their job. */
   static final int MAX_JOB_STAGES = Limits.MOST_STAGES;
 
-  /** Running jobs whose query is known. */
+  /** Maximum number of running jobs whose query is known. */
   static final int MAX_JOBS = 4_096;
 
   /** For this long after the end of a query, facts about its stages can still arrive. [ms] */
@@ -124,7 +124,7 @@ final class ApplicationQueries {
         long untilMs = row.hasEndedMs() ? row.getEndedMs() : windowEndMs;
         row.setElapsedMs(Math.max(0, untilMs - row.getStartedMs()));
       }
-      // A sum over no stages is 0, which is a value and not the absence of one.
+      // A sum over no stages is 0, and the field is set rather than absent.
       SUMS.forEach(sum -> row.setField(sum, row.getField(sum)));
       return row.setStageIds(
               stageIds.stream().map(String::valueOf).collect(Collectors.joining(",")))
@@ -294,7 +294,10 @@ final class ApplicationQueries {
     return endedAtMs == null ? Long.MAX_VALUE : endedAtMs;
   }
 
-  /** The open query of an id, a new one if there is none, which changes; null of a closed one. */
+  /**
+   * Returns the open query of an id, or a new one if there is none, and marks it as changed;
+   * returns null if the query is closed.
+   */
   private Query open(long id) {
     Query query = queries.get(id);
     if (query == null) {

@@ -10,7 +10,7 @@ import io.sparkfuse.windows.wire.StageUpdate;
 import java.util.Iterator;
 import java.util.TreeMap;
 
-/** The totals of each stage of an application. Stages that ended long ago are one sum. */
+/** The totals of each stage of an application. Stages that ended long ago are kept as one sum. */
 final class ApplicationStages {
   private final TreeMap<Long, StageTotals> stages = new TreeMap<>();
   private StageTotals forgotten = StageTotals.getDefaultInstance();

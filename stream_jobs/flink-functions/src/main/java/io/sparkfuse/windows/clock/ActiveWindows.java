@@ -10,7 +10,7 @@ import java.util.TreeSet;
  * The state of ApplicationClock for one application: the windows in which any of its facts arrived.
  *
  * <p>When the job catches up, facts of many windows can arrive before the first of these windows
- * closes. Each question is therefore about one window's end, and later windows are ignored.
+ * closes. Each method therefore refers to the end of one window and ignores later windows.
  */
 final class ActiveWindows {
   /** An application that is silent for a day is no longer reported. [ms] */
@@ -74,7 +74,7 @@ final class ActiveWindows {
     boolean ended = endedAtMs != null && endedAtMs <= windowEndMs;
     Long last = activeEndsMs.floor(windowEndMs);
     if (last == null) {
-      // Only a late end of the application is left, which by itself needs no rows.
+      // Only a late end of the application is left; it needs no rows by itself.
       return ended && activeEndsMs.isEmpty();
     }
     return windowEndMs - last >= (ended ? Application.GRACE_MS : SILENT_MS);

@@ -5,11 +5,12 @@ import io.sparkfuse.contracts.TaskProgress;
 import io.sparkfuse.windows.wire.RunningTask;
 
 /**
- * How long no running task of a stage read or wrote, and the task that spilled most since it did.
+ * Computes how long no running task of a stage has read or written, and which task has spilled most
+ * since it last read or wrote.
  *
  * <p>A task counts as one that reads and writes now if its progress is unknown. The time since the
- * last spill is the one of the task with the most bytes, so that a task that has stopped spilling
- * and another one that spills little are not taken for one that spills much.
+ * last spill is that of the task with the most spilled bytes. Otherwise, a task that has stopped
+ * spilling and another that spills little would look like one task that spills a lot.
  */
 final class SpillWithoutProgress {
   private long sinceProgressMs = Long.MAX_VALUE;
@@ -23,7 +24,10 @@ final class SpillWithoutProgress {
     }
   }
 
-  /** Sets the columns, unless no task is known; {@code untracked} tasks are running too. */
+  /**
+   * Sets the columns, unless no task is known; {@code untracked} is the number of other running
+   * tasks.
+   */
   void copyTo(StageLive.Builder row, long untracked) {
     if (most == null) {
       return;

@@ -14,7 +14,7 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * The running task attempts of one stage; correct in any order of arrival, and bounded.
+ * The running task attempts of one stage; correct in any order of arrival, and limited in number.
  *
  * <p>Starts and failures have different lanes, and progress is sent by executors. The end of an
  * attempt can therefore arrive before its start or its last progress. Ended attempts are stored for
