@@ -61,7 +61,7 @@ pub fn presence(filled: &[u32], rows: usize) -> NullBuffer {
     NullBuffer::new(BooleanBuffer::new(bits.into(), 0, rows))
 }
 
-/// Assigns list ends to their rows; a row without a list has an empty one.
+/// Assigns list ends to their rows; a row without a list has an empty list.
 pub fn spread_ends(ends: &[i32], filled: &[u32], rows: usize) -> Vec<i32> {
     let mut all = Vec::with_capacity(rows);
     let mut end = 0;

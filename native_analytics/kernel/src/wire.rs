@@ -38,7 +38,7 @@ pub enum WireType {
 }
 
 /// The bytes of a field, together with the bytes after it in the record. Copying a fixed number of bytes is much faster
-/// than copying a few, so a short field is copied with the bytes after it, which are then cut off.
+/// than copying a variable number. So a short field is copied with the bytes after it, and the extra bytes are cut off.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece<'a> {
     all: &'a [u8],

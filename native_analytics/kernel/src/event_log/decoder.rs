@@ -144,7 +144,7 @@ impl Decoder {
         }
     }
 
-    /// Closes the open batches.
+    /// Closes the open batches of the task tables.
     pub fn flush(&mut self) {
         for (open, closed) in [
             (&mut self.tasks, &mut self.task_batches),
@@ -178,7 +178,7 @@ impl Decoder {
         LogTables::with_evidence(log, task_batches, wants_tasks, wants_starts, evidence)
     }
 
-    /// The offset where a later decoder can continue: that of the first line that was not read.
+    /// The offset where a later decoder can continue: the offset of the first line that was not read.
     pub fn resume_at(&self) -> u64 {
         self.offset
     }

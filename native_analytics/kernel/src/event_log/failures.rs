@@ -1,8 +1,8 @@
-//! Failed task attempts of one stage attempt by failure class.
+//! Groups the failed task attempts of one stage attempt by failure class.
 //!
 //! The number of rows is limited, so that failures need no second pass over the log. If there are too many classes or
-//! tasks, the first in alphabetical or numerical order are kept, as in the windows job: the result does not depend on
-//! the order of the failures, and a kept class counts all its failures.
+//! tasks, the first in alphabetical or numerical order are kept, as in the windows job. So the result does not depend
+//! on the order of the failures, and a kept class counts all its failures.
 
 use std::collections::BTreeMap;
 
@@ -115,7 +115,8 @@ impl Failure {
         self.reason = failure_reason(row, line);
         self.task_index = row.number(TASK_INDEX);
         let host = row.text(line, HOST).map(text);
-        // If a block could not be fetched, the executor that held it matters, not the one that requested it.
+        // If a block could not be fetched, the executor that stored the block matters, not the executor that requested
+        // the block.
         let (executor_id, block_host) = (row.text(line, FETCH_EXECUTOR_ID), row.text(line, FETCH_HOST));
         self.executor_id = executor_id.or(row.text(line, EXECUTOR_ID)).map(text);
         self.host = block_host.map(text).or_else(|| host.clone());

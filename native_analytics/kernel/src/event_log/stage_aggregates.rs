@@ -345,7 +345,7 @@ mod tests {
     }
 
     proptest! {
-        /// The summary equals that of the sorted values, in any order and any number of parts.
+        /// The summary equals the summary of the sorted values, in any order and any number of parts.
         #[test]
         fn summary_equals_that_of_sorted_values(values in prop::collection::vec(prop_oneof![0i64..50, any::<i64>()], 1..200), cut in 0usize..200) {
             let (first, second) = values.split_at(cut.min(values.len()));

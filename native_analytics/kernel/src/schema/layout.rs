@@ -99,7 +99,7 @@ impl<'a> Layout<'a> {
         Ok(Slot::Member(self.plan.members.len() - 1))
     }
 
-    /// The fields that become columns. A single nested message is skipped.
+    /// The fields that become columns. A nested message that is not repeated is skipped.
     fn shapes<'f>(
         &self,
         fields: impl Iterator<Item = &'f FieldDescriptorProto>,

@@ -194,7 +194,7 @@ fn stage_has_the_rows_of_its_busiest_operator() {
     assert_eq!(number(&log, "stages", "operator_rows_max", 0), Some(99));
 }
 
-/// In Spark's order of members, the decoder skips those after the last one that it needs; other orders work too.
+/// If the members are in Spark's order, the decoder skips all after the last one that it needs; other orders work too.
 #[test]
 fn members_may_have_any_order() {
     let spark = concat!(

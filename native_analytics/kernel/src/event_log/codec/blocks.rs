@@ -22,7 +22,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// A part of the format without data.
+    /// A part of the stream that contains no data, such as a header.
     const MARK: Block = Block {
         compressed: 0,
         length: 0,
@@ -78,7 +78,7 @@ fn read_body(source: &mut dyn Read, length: usize, compressed: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// Skips bytes that belong to no block.
+/// Skips bytes that do not belong to a block.
 fn discard(source: &mut dyn Read, length: usize) -> io::Result<()> {
     read_body(source, length, &mut Vec::new())
 }

@@ -56,7 +56,7 @@ impl Chunk {
     /// Reads compressed blocks. Returns false at the end of the stream.
     fn read_blocks(&mut self, source: &mut dyn Read, format: &dyn Format) -> bool {
         self.length = 0;
-        // The compressed size counts too: a block may hold fewer bytes than it occupies.
+        // The compressed size counts too: a block may decompress to fewer bytes than it occupies.
         while self.length < CHUNK_BYTES && self.compressed.len() < CHUNK_BYTES {
             match format.read_block(source, &mut self.compressed) {
                 Ok(Some(block)) if block.length == 0 => {

@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 1_024;
 pub enum EventError {
     /// The line is JSON, but not the event that its name promises.
     Malformed(String),
-    /// The log belongs to no application; the text is one sentence.
+    /// The log does not belong to an application; the text is one sentence that says why.
     NoApplication(&'static str),
     /// A text could not be scrubbed.
     Text(TextError),

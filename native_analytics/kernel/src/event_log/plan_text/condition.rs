@@ -1,4 +1,4 @@
-//! The condition of a filter or join without its literals. It is part of a stage's fingerprint.
+//! Extracts the condition of a filter or join without its literals. The condition is part of a stage's fingerprint.
 
 use crate::shared::plan_conditions::{MOST_CHARS, MOST_TEXT_CHARS, WORDS};
 

@@ -1,4 +1,4 @@
-//! Reads one split on one thread. A second thread may decompress.
+//! Reads one split on one thread. A second thread may decompress the split.
 
 use std::cell::Cell;
 use std::fs::File;

@@ -191,7 +191,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
   }
 
   private String host() {
-    SparkEnv environment = SparkEnv.get(); // null while Spark stops
+    SparkEnv environment = SparkEnv.get(); // there is no environment while Spark stops
     BlockManagerId blockManager =
         environment == null ? null : environment.blockManager().blockManagerId();
     return blockManager == null ? context.conf().get("spark.driver.host", "") : blockManager.host();

@@ -63,7 +63,7 @@ public final class CircuitBreaker implements AutoCloseable {
       return this;
     }
 
-    /** Begins the block on this thread. */
+    /** Begins the block on the calling thread. */
     public CircuitBreaker open() {
       return new CircuitBreaker(tag.toString());
     }

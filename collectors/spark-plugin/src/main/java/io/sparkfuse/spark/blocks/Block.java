@@ -6,7 +6,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** The running jobs of one block, and what they have used. Guarded by its {@link Blocks}. */
+/**
+ * The running jobs of one block, and what they have used. Guarded by the lock of its {@link
+ * Blocks}.
+ */
 final class Block {
   private static final class Task {
     private final long startedMs;

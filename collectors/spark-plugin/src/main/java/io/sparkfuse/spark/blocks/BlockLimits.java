@@ -171,7 +171,7 @@ public final class BlockLimits {
         enforce();
       } catch (InterruptedException ended) {
         return;
-      } catch (Throwable fault) { // the job continues without its limits
+      } catch (Throwable fault) { // the job continues without the limits of its blocks
         faults.caught(fault);
       }
     }

@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * Counts the executors of the application and the time of its tasks. Guarded by its {@link
- * StageRegistry}; all times are of its monotonic clock.
+ * Counts the executors of the application and the time of its tasks. Guarded by the lock of its
+ * {@link StageRegistry}; all times are of its monotonic clock.
  */
 final class ApplicationCounters {
   private static final int MAX_EXECUTORS = 20_000;

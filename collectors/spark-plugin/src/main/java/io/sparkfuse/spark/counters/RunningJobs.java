@@ -15,7 +15,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The running jobs with their stages, queries, tags and owners. Guarded by its {@link
+ * The running jobs with their stages, queries, tags and owners. Guarded by the lock of its {@link
  * StageRegistry}.
  *
  * <p>Beyond the limits the oldest jobs are forgotten.

@@ -10,8 +10,8 @@ import java.util.Set;
 /**
  * Counts one stage attempt in the driver, under the column names of the view stage_live.
  *
- * <p>Ended tasks count by their end, running tasks by their last progress. Guarded by its {@link
- * StageRegistry}.
+ * <p>Ended tasks count by their end, running tasks by their last progress. Guarded by the lock of
+ * its {@link StageRegistry}.
  */
 final class StageCounters {
   /** A task is moving if its counters changed within this time, in ms. */
@@ -100,7 +100,7 @@ final class StageCounters {
     }
   }
 
-  /** Counts an ended task. Returns whether it was stored as running. */
+  /** Counts an ended task. Returns whether the task was stored as running. */
   boolean taskEnded(TaskEnded task, long nowMs) {
     boolean known = running.remove(task.getTaskId()) != null;
     unknown -= !known && unknown > 0 ? 1 : 0;

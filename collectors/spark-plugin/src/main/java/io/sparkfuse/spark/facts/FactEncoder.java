@@ -42,7 +42,7 @@ public final class FactEncoder {
       whole =
           cut.setEventId(eventIds.of(cut))
               .build(); // the id may depend on a field that was shortened
-      cutFacts++; // written by one thread
+      cutFacts++; // only one thread writes it
     }
     return whole.toByteArray();
   }

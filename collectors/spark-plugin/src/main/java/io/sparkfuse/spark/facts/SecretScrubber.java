@@ -65,8 +65,8 @@ public final class SecretScrubber {
   }
 
   /**
-   * Returns the text without most stack frames, so that the causes fit: Spark writes the outermost
-   * exception first and the cause last, after some fifty frames each.
+   * Returns the text without most stack frames, so that the causes fit. Spark writes the outermost
+   * exception first and the root cause last, with some fifty frames after each.
    */
   private static String condensed(String text) {
     int length = searched(text);

@@ -1,2 +1,2 @@
-/** Encodes facts: identity, event ids, scrubbing, Protobuf. */
+/** Encodes facts: adds the identity and event ids, scrubs texts, and serialises to Protobuf. */
 package io.sparkfuse.spark.facts;

@@ -78,7 +78,7 @@ final class AdmissionGates {
         : GateResult.refuse("expired", "the signal expired " + overMs + " ms ago");
   }
 
-  /** Refuses a signal of a controller that a newer one has replaced. */
+  /** Refuses a signal of a controller that a newer controller has replaced. */
   static GateResult epoch(GateContext context) {
     long highest = context.memory.epoch;
     return context.signal.getEpoch() >= highest

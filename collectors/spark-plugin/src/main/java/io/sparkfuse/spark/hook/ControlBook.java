@@ -45,8 +45,8 @@ final class ControlBook {
   }
 
   /**
-   * Adds one record. A record without a value is ignored: releases are signed, so deleting a record
-   * does not end a hold.
+   * Adds one record. A record without a value is ignored: only a signed release ends a hold, not
+   * the deletion of its record.
    *
    * @param appended whether the broker set the timestamp
    */

@@ -21,7 +21,7 @@ final class Hashes {
             .append(Character.forDigit(each & 15, 16));
       }
       return hex.toString();
-    } catch (NoSuchAlgorithmException missing) { // each JVM must have it
+    } catch (NoSuchAlgorithmException missing) { // each JVM must have SHA-256
       throw new IllegalStateException(missing);
     }
   }

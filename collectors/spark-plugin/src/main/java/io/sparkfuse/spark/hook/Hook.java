@@ -40,7 +40,7 @@ final class Hook {
     this(application, keys, policies, state, edge, faults, Gates.ALL);
   }
 
-  /** Creates a hook with other gates, so that a test can remove one. */
+  /** Creates a hook with the given gates, so that a test can remove one of them. */
   Hook(
       Application application,
       PublicKeys keys,

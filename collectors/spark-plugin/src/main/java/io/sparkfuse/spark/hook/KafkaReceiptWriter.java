@@ -67,7 +67,7 @@ final class KafkaReceiptWriter implements ReceiptWriter {
           "Sparkfuse: the topic receipts does not use LogAppendTime; no signal is obeyed");
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
-    } catch (Exception unreachable) { // the caller does nothing without an acknowledgement
+    } catch (Exception unreachable) { // without an acknowledgement, the caller does nothing
       PluginLog.warnOncePerMinute("a receipt was not acknowledged", unreachable);
       close();
     }

@@ -19,7 +19,7 @@ final class CallSite {
    * show no user code.
    *
    * @param shortForm the name of a stage or the description of a query; may be null
-   * @param longForm Spark's {@code details}, a stack with one frame a line; may be null
+   * @param longForm Spark's {@code details}, a stack trace with one frame per line; may be null
    */
   static String of(String shortForm, String longForm) {
     String found = longForm == null ? null : ofLongForm(longForm);

@@ -75,9 +75,9 @@ public final class CallbackTimes {
   }
 
   /**
-   * Returns the cost of a callback since the previous call, in ns: the larger of the 99th
-   * percentile of CPU time and the median of wall time, which shows callbacks that wait. Returns 0
-   * if there were fewer than {@link #MIN} callbacks.
+   * Returns the cost of a callback since the previous call, in ns: the 99th percentile of CPU time
+   * or the median of wall time, whichever is larger. Only wall time shows callbacks that wait.
+   * Returns 0 if there were fewer than {@link #MIN} callbacks.
    */
   public long cost() {
     return Math.max(cpu.windowQuantile(0.99, MIN), wall.windowQuantile(0.5, MIN));

@@ -20,7 +20,7 @@ final class PlanText {
     return text.substring(start + marker.length(), end);
   }
 
-  /** Returns the text between the bracket at {@code open} and the one that closes it. */
+  /** Returns the text between the bracket at {@code open} and its closing bracket. */
   static String inside(String text, int open) {
     int depth = 0;
     for (int i = open; i < text.length(); i++) {
@@ -82,7 +82,9 @@ final class PlanText {
     return c >= '0' && c <= '9';
   }
 
-  /** Returns the first characters of a text, without cutting one that takes two Java chars. */
+  /**
+   * Returns the first characters of a text, without cutting a character that takes two Java chars.
+   */
   static String beginning(String text, int chars) {
     if (text.length() <= chars || text.codePointCount(0, text.length()) <= chars) {
       return text;

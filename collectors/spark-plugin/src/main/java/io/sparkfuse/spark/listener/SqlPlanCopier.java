@@ -27,10 +27,10 @@ final class SqlPlanCopier {
    */
   static final int MAX_CHARS = 60_000;
 
-  /** Further nodes have an empty detail. */
+  /** Nodes beyond this limit have an empty detail. */
   static final int MAX_DETAIL_CHARS = 30_000;
 
-  /** Further nodes are not counted. */
+  /** Nodes beyond this limit are not counted. */
   static final int MAX_VISITS = 20_000;
 
   private static final class Visit {

@@ -6,9 +6,10 @@ import java.util.concurrent.ConcurrentHashMap;
  * Decides how much the collector does: everything, infrequent events only, or nothing.
  *
  * <p>The protection opens if this JVM is short of memory or spends too much time in garbage
- * collection, or if callbacks take too long. After a pause it is half-open: everything is collected
- * for {@link #PROBE_MS}, and if the JVM stays healthy it closes. The owner can switch the collector
- * off with a signal or a file. Callbacks read only one volatile field.
+ * collection, or if callbacks take too long. After a pause the protection is half-open: everything
+ * is collected for {@link #PROBE_MS}, and if the JVM stays healthy, the protection closes. The
+ * owner can switch the collector off with a signal or a file. Callbacks read only one volatile
+ * field.
  */
 public final class CollectorProtection {
   /** How much is collected. */
@@ -24,7 +25,7 @@ public final class CollectorProtection {
     NOTHING
   }
 
-  /** The state; closed is the normal one. */
+  /** The state of the protection; {@code CLOSED} is the normal state. */
   private enum State {
     CLOSED,
     OPEN,

@@ -31,7 +31,7 @@ public final class LoadMonitor {
 
   /**
    * The share of garbage collection is computed over this time, so that one long pause does not
-   * count.
+   * count as overload.
    */
   static final long WINDOW_MS = 60_000;
 

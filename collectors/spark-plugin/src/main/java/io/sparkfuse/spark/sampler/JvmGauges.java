@@ -29,7 +29,7 @@ final class JvmGauges {
   }
 
   /**
-   * Returns one sample, with deltas since the previous one. {@code nowMs} is a time of {@link
+   * Returns one sample, with deltas since the previous sample. {@code nowMs} is a time of {@link
    * SteadyClock}.
    */
   ExecutorSample.Builder sample(long nowMs) {

@@ -85,7 +85,7 @@ final class TaskSnapshot {
     try {
       metrics.mergeShuffleReadMetrics();
     } catch (Throwable missing) {
-      // Spark merges the counters with its heartbeat
+      // Spark still merges the counters with its heartbeat
       mergesShuffleReads = false;
       PluginLog.warnOncePerMinute("this version of Spark has no mergeShuffleReadMetrics", missing);
     }

@@ -10,8 +10,8 @@ import org.apache.spark.network.util.ByteUnit;
 import org.apache.spark.network.util.JavaUtils;
 
 /**
- * Reads single settings. Never throws: an invalid value is logged with a description of valid ones,
- * and the default is used.
+ * Reads single settings. Never throws: an invalid value is logged with a description of valid
+ * values, and the default is used.
  */
 final class ConfigurationReader {
   private final SparkConf conf;

@@ -12,7 +12,7 @@ import scala.Tuple2;
 public final class PluginSettings {
   /** How executors send their facts. */
   public enum ExecutorTransport {
-    /** Through the driver by plugin RPC, so that an application is one Kafka client. */
+    /** Through the driver by plugin RPC, so that each application needs only one Kafka client. */
     RPC,
     /** With a Kafka producer in each executor. */
     DIRECT
@@ -33,12 +33,12 @@ public final class PluginSettings {
     }
   }
 
-  /** Memory for a few facts of the largest size. */
+  /** Smallest queue: it has room for a few facts of the largest size. */
   private static final long MIN_QUEUE_BYTES = 1L << 20;
 
   public final boolean enabled;
 
-  /** Brokers from the settings or the environment, else empty. */
+  /** Brokers from the settings or the environment; empty if neither names any. */
   public final String bootstrap;
 
   public final String kafkaConfigFile;
@@ -64,7 +64,7 @@ public final class PluginSettings {
   public final String fusePolicies;
   public final boolean fuseHold;
 
-  /** How long an act waits for the end of a safe point. */
+  /** The longest time for which an act waits for the end of a safe point. */
   public final long safePointMs;
 
   private PluginSettings(SparkConf conf, Map<String, String> environment) {

@@ -103,7 +103,7 @@ final class Backlog {
     first.get();
     first.position(first.position() + Integer.BYTES + first.getInt(first.position()));
     waiting--;
-    if (waiting == 0) { // an empty backlog holds no memory
+    if (waiting == 0) { // an empty backlog uses no memory
       first = ByteBuffer.allocate(0);
       last = ByteBuffer.allocate(0);
     }
@@ -146,7 +146,7 @@ final class Backlog {
     deflater.setInput(last.array(), 0, last.position());
     deflater.finish();
     int length = deflater.deflate(out);
-    if (!deflater.finished() || length >= last.position()) { // not smaller: stored uncompressed
+    if (!deflater.finished() || length >= last.position()) { // not smaller, so stored as it is
       out = last.array();
       length = last.position();
     }

@@ -43,7 +43,7 @@ public final class DeliveryCounters {
     return failed.sum();
   }
 
-  /** Returns the number of failed records since the last acknowledged one. */
+  /** Returns the number of failed records since the last acknowledged record. */
   public long failedInARow() {
     return failedInARow;
   }

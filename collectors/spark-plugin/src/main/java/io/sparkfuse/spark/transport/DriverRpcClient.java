@@ -49,7 +49,7 @@ public final class DriverRpcClient {
     DaemonThreads.of("driver-rpc", faults, this::run).start();
   }
 
-  /** Queues a batch and returns true, or returns false if there is no room. Does not block. */
+  /** Queues a batch and returns true, or returns false if the queue is full. Does not block. */
   public boolean offer(byte[][] batch) {
     if (waitingBytes.addAndGet(bytes(batch)) <= MAX_BYTES && waiting.offer(batch)) {
       return true;

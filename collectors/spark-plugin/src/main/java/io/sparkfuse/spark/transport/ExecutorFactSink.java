@@ -72,7 +72,7 @@ public final class ExecutorFactSink implements FactSink {
     if (direct) {
       queue(batch);
     } else {
-      driverRpc.offer(batch); // if there is no room, the sequence number shows the loss
+      driverRpc.offer(batch); // if the queue is full, the sequence number shows the loss
     }
   }
 

@@ -10,8 +10,9 @@ import java.util.function.Supplier;
 import org.apache.kafka.clients.producer.KafkaProducer;
 
 /**
- * The configuration of the Kafka clients: the owner's file for security and addresses, and the
- * plugin's limits, which take precedence so that a failing broker cannot affect the job.
+ * Builds the configuration of the Kafka clients from the owner's file for security and addresses,
+ * and from the plugin's limits. The limits take precedence, so that a failing broker cannot affect
+ * the job.
  */
 public final class KafkaClientSettings {
   private static final String STANDARD_BOOTSTRAP = "127.0.0.1:19092";

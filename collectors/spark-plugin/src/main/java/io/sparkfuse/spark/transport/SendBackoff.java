@@ -8,8 +8,8 @@ import io.sparkfuse.spark.safety.PluginLog;
  * <p>The backoff opens if the client accepted nothing for {@link #PATIENCE_MS}, if {@link
  * #MAX_FAILURES} records in a row failed, or if nothing was acknowledged for {@link #SILENCE_MS}
  * while records were pending. The first limit is a time and not a count, because the first
- * connection can take longer than one try. After {@link #PAUSE_MS} it is half-open: one record is
- * sent, and its result decides.
+ * connection can take longer than one try. After {@link #PAUSE_MS} the backoff is half-open: one
+ * record is sent, and its result decides.
  */
 final class SendBackoff {
   static final long PATIENCE_MS = 3_000;

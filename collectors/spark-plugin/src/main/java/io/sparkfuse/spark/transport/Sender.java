@@ -24,7 +24,8 @@ public final class Sender {
   /**
    * Time between two passes while the queue holds fewer than {@link FactQueue#MANY} facts. Facts
    * collect here and not in the client, because each request costs the client and the broker a
-   * millisecond of CPU, and because this wait ends at once when the application stops.
+   * millisecond of CPU. Unlike a wait in the client, this wait ends at once when the application
+   * stops.
    */
   private static final long WAIT_MS = 500;
 
@@ -102,7 +103,7 @@ public final class Sender {
     return queue.waiting() + backlog.waiting();
   }
 
-  /** Returns their approximate memory in bytes. */
+  /** Returns the approximate memory of the waiting records in bytes. */
   public long waitingBytes() {
     return queue.waitingBytes() + backlog.bytes();
   }
@@ -154,7 +155,7 @@ public final class Sender {
 
   /**
    * Delivers a batch. Records that cannot be encoded are counted as dropped, but as one fault for
-   * the batch: a full heap fails a whole batch at once and has room again after a collection.
+   * the batch. A full heap fails a whole batch at once and has room again after a collection.
    */
   private void deliver(List<QueuedRecord> batch) {
     Throwable last = null;

@@ -49,7 +49,7 @@ final class SinkOpener {
     return sink;
   }
 
-  /** Returns whether the last try opened no sink, or one that died. */
+  /** Returns whether the last try opened no sink, or opened a sink that died. */
   synchronized boolean failed() {
     return failed;
   }

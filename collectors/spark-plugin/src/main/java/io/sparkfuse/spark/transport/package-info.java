@@ -1,2 +1,5 @@
-/** Sends facts: bounded lanes, one sending thread, one Kafka client; RPC for executors. */
+/**
+ * Sends facts through lanes of limited size, one sending thread and one Kafka client; executors use
+ * RPC.
+ */
 package io.sparkfuse.spark.transport;

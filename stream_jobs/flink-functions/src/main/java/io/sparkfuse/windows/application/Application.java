@@ -175,7 +175,9 @@ public final class Application {
     return executors.rows(samples, pauses, clock.activeMs(), silent, startMs, windowEndMs);
   }
 
-  /** Rows of the queries that changed in this window, by id. Queries that are over are closed. */
+  /**
+   * Rows of the queries that changed in this window, by id. Queries that ended long ago are closed.
+   */
   List<QueryLive> queryRows(long windowEndMs) {
     List<QueryLive> rows = queries.rows(windowEndMs);
     JobCounters.queriesDropped(queries.close(windowEndMs));
@@ -183,8 +185,9 @@ public final class Application {
   }
 
   /**
-   * Whether a window without facts has a row: if the application runs as far as known; if it ended
-   * and its processes were active a short time ago; or if late facts can still complete it.
+   * Whether a window without facts has a row. It has one if the application runs as far as known,
+   * if the application ended but its processes were active a short time ago, or if late facts can
+   * still complete the application.
    */
   boolean needsQuietRow() {
     if (hasEnded()) {

@@ -214,7 +214,7 @@ final class ApplicationQueries {
 
   /**
    * Remembers that a job of a query failed. Before version 3.4 the end of a query does not report
-   * its outcome; the query failed if one of its jobs did, whose end may arrive later.
+   * its outcome; the query failed if one of its jobs failed. The end of that job may arrive later.
    */
   void add(JobEnded ended) {
     Long id = queryOfJob.remove(ended.getJobId());
@@ -256,8 +256,8 @@ final class ApplicationQueries {
   }
 
   /**
-   * Closes queries that ended long ago and, while too many are open, the one that ended first; if
-   * none has ended, the oldest.
+   * Closes queries that ended long ago. While too many are open, also closes the query that ended
+   * first or, if none has ended, the oldest query.
    *
    * @return how many were closed because there were too many
    */

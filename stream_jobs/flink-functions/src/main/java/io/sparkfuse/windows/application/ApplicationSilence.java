@@ -59,7 +59,7 @@ final class ApplicationSilence {
     }
   }
 
-  /** Facts of a plugin show that its process is alive; those of a shipper do not. */
+  /** Facts of a plugin show that its process is alive; facts of a shipper do not. */
   void add(SequenceNumbers numbers) {
     for (LaneSequence lane : numbers.getLanesList()) {
       if (lane.getCollector().startsWith(DRIVER)) {

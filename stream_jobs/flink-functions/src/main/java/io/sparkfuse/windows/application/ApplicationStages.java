@@ -31,7 +31,8 @@ final class ApplicationStages {
 
   /**
    * Replaces the totals of the stage: an update holds the state of the whole stage. Returns whether
-   * the stage made progress: a task ended, a counter of a running task rose, or one uses CPU.
+   * the stage made progress: a task ended, a counter of a running task rose, or a running task uses
+   * CPU.
    */
   boolean add(StageUpdate update, ApplicationQueries queries, long windowEndMs) {
     forgetBefore(windowEndMs - Stage.GRACE_MS);

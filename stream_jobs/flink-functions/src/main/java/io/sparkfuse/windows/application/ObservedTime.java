@@ -6,8 +6,8 @@ import io.sparkfuse.windows.wire.ApplicationState;
  * The clock of one application: the sum of the windows that had facts of the application or a tick.
  *
  * <p>Durations of silence are measured with this clock. While the broker or the job is not
- * available, there are no windows and the clock does not advance. It depends on facts and ticks
- * only.
+ * available, there are no windows and the clock does not advance. The clock depends on facts and
+ * ticks only.
  */
 final class ObservedTime {
   private long observedMs;

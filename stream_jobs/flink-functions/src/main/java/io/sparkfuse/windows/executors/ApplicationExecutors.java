@@ -85,7 +85,7 @@ public final class ApplicationExecutors {
 
   /**
    * The collector is off and requests no samples, so no executor counts as silent until its next
-   * one.
+   * sample.
    */
   public void collectorOff() {
     states.replaceAll((id, state) -> state.toBuilder().clearLast().build());

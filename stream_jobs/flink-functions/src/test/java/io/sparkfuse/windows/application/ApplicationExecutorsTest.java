@@ -66,7 +66,10 @@ class ApplicationExecutorsTest {
         List.of("executor_added", "app_live"), late.stream().map(LiveRow::getView).toList());
   }
 
-  /** An executor without samples, a removed one, or one of an ended application is not silent. */
+  /**
+   * An executor is not silent if it has no samples, was removed, or belongs to an ended
+   * application.
+   */
   @Test
   void removedExecutorIsNotSilent() throws Exception {
     Scenario scenario = new Scenario().fact(added("1")).fact(added("2")).fact(added("never"));
@@ -90,7 +93,7 @@ class ApplicationExecutorsTest {
 
   /**
    * No fact reports that the driver was added; it has a row from its first sample on, and its age
-   * is that of the application.
+   * is the age of the application.
    */
   @Test
   void driverIsPresentFromItsFirstSample() throws Exception {

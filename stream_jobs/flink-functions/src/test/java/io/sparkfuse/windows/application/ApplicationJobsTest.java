@@ -84,8 +84,8 @@ class ApplicationJobsTest {
   }
 
   /**
-   * Adds starts and ends in the order of their times; of two at one time, the end comes first, as
-   * in a driver.
+   * Adds starts and ends in the order of their times; if a start and an end have the same time, the
+   * end comes first, as in a driver.
    */
   private void replay(List<String> times) {
     TreeMap<Long, List<Runnable>> events = new TreeMap<>();
