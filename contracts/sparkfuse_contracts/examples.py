@@ -53,5 +53,5 @@ def examples_of(message: type[MessageType]) -> Mapping[str, MessageType]:
 
 
 def snake_case(name: str) -> str:
-    """Return ``LiveRow`` as ``live_row``."""
+    """Return a name in snake case: ``LiveRow`` becomes ``live_row``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

@@ -1,4 +1,4 @@
-"""Evaluates rules on the store's history, job by job: which runs each rule matches, which it would have stopped."""
+"""Evaluates rules on the store's history, job by job: the runs that a rule matches and those it would have stopped."""
 
 from __future__ import annotations
 

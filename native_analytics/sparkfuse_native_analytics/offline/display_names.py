@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DisplayNames:
-    """Names by SQL execution id and by stage id; ``queries_of_stages`` maps a stage to its SQL execution."""
+    """Names of queries by SQL execution id, of stages by stage id; ``queries_of_stages`` maps stages to queries."""
 
     queries: Mapping[int, QueryName] = field(default_factory=dict)
     stages: Mapping[int, StageName] = field(default_factory=dict)

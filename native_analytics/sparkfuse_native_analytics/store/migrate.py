@@ -55,8 +55,7 @@ class Migration:
 
     @property
     def sha256(self) -> str:
-        """The hash of the file before placeholders are replaced, so that new contract columns do not change the
-        hash."""
+        """The hash of the file, with placeholders not replaced, so that new contract columns do not change the hash."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def statements(self, database: str) -> Iterator[str]:

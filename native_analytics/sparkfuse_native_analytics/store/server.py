@@ -30,7 +30,7 @@ from sparkfuse_native_analytics.store.request import RequestError, answer_header
 
 USAGE = 2
 UNAVAILABLE = 3
-# The engine uses all cores for one statement, so with more statements at once, they would only wait for each other.
+# One statement uses all cores of the engine, so more statements at once would only wait for each other.
 STATEMENTS_AT_ONCE = 8
 STOP_SECONDS = 15
 # The lowest compression level, because loopback is fast and replies are small.
@@ -92,7 +92,7 @@ def _refusal(text: str, code: int, status: int) -> Response:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket; it is opened before the engine starts, so that a port in use is reported first.
+    """Return a listening socket, which is opened before the engine starts, so that a port in use is reported early.
 
     Raises OSError.
     """
