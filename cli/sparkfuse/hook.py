@@ -73,7 +73,7 @@ class CircuitBreaker:
         self._warned_until = 0
 
     def state(self) -> dict[str, Any]:
-        """Return the mode, the hold, `watching`, whether the fuse is open, and the last events; or `UNREACHABLE`."""
+        """Return mode, hold, whether signals can arrive, whether the fuse is open, and events; or `UNREACHABLE`."""
         try:
             state = json.loads(fuse_of(self._spark).state())
         except Exception:  # the job may continue; the caller sees the state `unknown`

@@ -1,1 +1,1 @@
-"""The external actuator: ends hung and zombie applications by their cluster manager, on signed signals."""
+"""The external actuator: on a signed signal, it ends a hung or zombie application by its cluster manager."""

@@ -1,7 +1,8 @@
 """Handles one signal at a time: verifies it, reads everything that the gates need, decides, and ends the application.
 
 Two witnesses must agree: the finding that caused the signal, and the actuator's own reading at the moment of the act.
-That is the cluster manager, which still runs this instance, and the latest row of the application, which shows no life.
+This reading must show that the cluster manager still runs this instance, and that the latest row of the application
+shows no life.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class ActuatorEdge(Protocol):
         """Return the wall clock in ms since the epoch; no decision depends on it."""
 
     def wait(self, milliseconds: int) -> None:
-        """Wait, at most until the process must end."""
+        """Wait for the given time; return earlier if the process must end."""
 
     def write(self, receipt: Receipt) -> int | None:
         """Write a receipt; return the time at which the broker appended it, None if the broker did not confirm it."""
@@ -95,7 +96,7 @@ class ActuatorEdge(Protocol):
         """Return the Spark settings that the application sent at its start; empty if they cannot be read."""
 
     def count(self, signal: Signal, outcome: str, gate: str) -> None:
-        """Count the outcome of a signal."""
+        """Count a signal by its outcome and by the gate that refused it."""
 
     def count_unverified(self) -> None:
         """Count a record that no trusted key signed."""
@@ -161,7 +162,7 @@ class Actuator:
             self._stop(case, record, application)
 
     def _acknowledged(self, signal: Signal, outcome: str, reason: str) -> tuple[int, int] | None:
-        """Write a receipt and return the broker's time at a moment of the own clock; None if it was not confirmed."""
+        """Write a receipt; return the broker's time and the own clock at that moment, None if it was not confirmed."""
         broker_ms = self._report(signal, outcome, reason)
         return None if broker_ms is None else (broker_ms, self._edge.clock_ms())
 
@@ -213,7 +214,7 @@ class Actuator:
         self._end(case, application)
 
     def _spend(self, case: Case) -> None:
-        """Write to disk that a stop is requested, before it is requested."""
+        """Write the stop and its approval to disk, before the stop is requested from the cluster manager."""
         signal = case.signal
         stop = Stop(case.now_ms, signal.app_id, signal.job_key)
         self._memory = self._memory.spend(stop, _approval_id(signal))
@@ -225,7 +226,7 @@ class Actuator:
             with documented_answers():
                 self._manager.stop(application, instance)
         except ManagerError as error:
-            # The request may have arrived although its answer did not.
+            # The cluster manager may have received the request although no answer arrived.
             found = look(self._manager, application)
             outcome = "ended" if isinstance(found, Ended) else "failed"
             self._answer(case, outcome, None, found.reason if isinstance(found, Ended) else str(error))
@@ -277,7 +278,7 @@ def _approval_id(signal: Signal) -> str:
     try:
         return from_json(Approval, signal.approval.payload.encode()).approval_id
     except RecordError:
-        return ""  # the policy required no approval, so the gate did not read it
+        return ""  # the policy required no approval, so the gate did not read the approval
 
 
 def _instance(found: Found) -> str:

@@ -1,4 +1,4 @@
-"""What the actuator has accepted and done, in a file, so that a restart neither repeats an act nor renews a budget."""
+"""Stores what the actuator has accepted and done, so that a restart neither repeats an act nor renews a budget."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 HOUR_MS = 3_600_000
-# Longer than signals and approvals are valid, and than the budgets count.
+# Longer than signals and approvals are valid, and longer than the hour of the budgets.
 FORGET_MS = 24 * HOUR_MS
 
 
 class MemoryUnusableError(RuntimeError):
-    """The file cannot be read or written, so nothing may be stopped; the text is one sentence."""
+    """The file cannot be read or written, so nothing may be stopped; the message is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Accepted:
 class Memory:
     """The highest epoch, the newest signal of each application, the stops of a day, and the approvals that were used.
 
-    Immutable; each method returns a changed copy.
+    Immutable: a method that changes something returns a changed copy.
     """
 
     epoch: int = 0
@@ -52,13 +52,13 @@ class Memory:
         return found.generation if found else 0
 
     def admit(self, app_id: str, epoch: int, generation: int, now_ms: int) -> Memory:
-        """Use up the generation of a signal."""
+        """Mark a signal's generation as used; an equal or lower one is refused from now on."""
         newest = Accepted(max(generation, self.generation(app_id)), now_ms)
         changed = replace(self, epoch=max(epoch, self.epoch), accepted={**self.accepted, app_id: newest})
         return changed.without_old(now_ms)
 
     def spend(self, stop: Stop, approval_id: str) -> Memory:
-        """Count a stop that is about to be requested, and use up its approval."""
+        """Count a stop that is about to be requested, and mark its approval as used."""
         used = {**self.approvals, approval_id: stop.at_ms} if approval_id else self.approvals
         return replace(self, stops=(*self.stops, stop), approvals=used)
 
@@ -67,7 +67,7 @@ class Memory:
         return [stop for stop in self.stops if now_ms - stop.at_ms < HOUR_MS]
 
     def without_old(self, now_ms: int) -> Memory:
-        """Return a copy without what is too old to matter."""
+        """Return a copy without the entries that are older than a day."""
         return replace(
             self,
             accepted={key: each for key, each in self.accepted.items() if now_ms - each.at_ms < FORGET_MS},
@@ -77,7 +77,7 @@ class Memory:
 
 
 def read_memory(path: Path) -> Memory:
-    """Return the content of the file; an empty memory if there is no file. Raises MemoryUnusableError."""
+    """Return the memory that the file contains, or an empty one if there is no file. Raises MemoryUnusableError."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return Memory(
@@ -93,7 +93,7 @@ def read_memory(path: Path) -> Memory:
 
 
 def write_memory(path: Path, memory: Memory) -> None:
-    """Replace the file atomically; the content is on disk when this returns. Raises MemoryUnusableError."""
+    """Replace the file atomically; the content is on disk when the function returns. Raises MemoryUnusableError."""
     draft = path.with_name(f".{path.name}.new")
     try:
         with draft.open("w", encoding="utf-8") as file:

@@ -1,6 +1,6 @@
-"""The configuration file of the external actuator. Nothing is stopped by default: the mode is shadow, no job is listed.
+"""The configuration file of the external actuator. By default it stops nothing: mode shadow, no jobs.
 
-The file belongs to the actuator alone, so who changes sparkfuse.yaml cannot widen what is stopped from outside.
+Only the actuator reads this file, so a person who can change sparkfuse.yaml cannot let the actuator stop more jobs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KEYS = ("cluster", "mode", "jobs", "policies", "state_file", "budget", "wait", 
 
 @dataclass(frozen=True)
 class OwnBudget:
-    """Largest number of stops in an hour, whatever the controller asks for."""
+    """Largest number of stops in an hour, even if the controller asks for more."""
 
     job_per_hour: int = 1
     total_per_hour: int = 5
@@ -41,7 +41,8 @@ class ActuatorSettings:
 
     ``cluster``: the name of the cluster in signals; signals for other clusters are ignored. ``jobs``: patterns of the
     job keys that may be stopped from outside. ``wait_ms``: time from the request until the application must have ended.
-    ``start_tolerance_ms``: largest difference between the start of the application and of what the manager runs.
+    ``start_tolerance_ms``: largest difference between the start of the application and the start that the manager
+    reports.
     """
 
     cluster: str
@@ -130,13 +131,13 @@ def _shipped_policies() -> Path:
 
 
 def _path(path: Path, name: str, value: object) -> Path:
-    """Return a path that the file names; a relative one begins at the folder of the file."""
+    """Return a path that the file names; a relative path is relative to the folder of the file."""
     return path.parent / strict_yaml.text(f"{path}: {name}", value)
 
 
 def _texts(place: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise RuleError(f"{place}: must be a list of texts, but is {value!r}")
+        raise RuleError(f"{place}: must be a list of strings, but is {value!r}")
     return tuple(strict_yaml.text(place, each) for each in value)
 
 

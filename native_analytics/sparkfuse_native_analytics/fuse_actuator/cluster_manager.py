@@ -1,4 +1,4 @@
-"""The interface of the external actuator to a cluster manager. One file implements it for each manager.
+"""The interface of the external actuator to a cluster manager. Each manager is implemented in its own file.
 
 An answer that does not clearly show one running instance of the application is `Unknown`, and nothing is stopped.
 """
@@ -25,8 +25,9 @@ class Application:
 class Running:
     """The manager reports exactly one running instance.
 
-    ``instance`` identifies it, such as the UID of a pod: `stop` ends this instance and no other one. ``attempt`` is
-    None if the manager counts no attempts. ``started_ms`` is when the manager started it, in ms since the epoch.
+    ``instance`` identifies the running instance, for example by the UID of a pod: `stop` ends only this instance.
+    ``attempt`` is None if the manager counts no attempts. ``started_ms`` is the time at which the manager started the
+    instance, in ms since the epoch.
     """
 
     instance: str
@@ -36,14 +37,14 @@ class Running:
 
 @dataclass(frozen=True)
 class Ended:
-    """The manager reports that the application does not run any more."""
+    """The manager reports that the application no longer runs."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """It is not known whether the application runs: no answer, an unclear one, or one about several instances."""
+    """Whether the application runs is unknown: no answer, an unclear answer, or several instances."""
 
     reason: str
 
@@ -52,19 +53,20 @@ Found = Running | Ended | Unknown
 
 
 class ManagerError(RuntimeError):
-    """The manager did not do what was asked, or did not answer; the text is the reason, without credentials."""
+    """The manager refused a request or did not answer; the message is the reason and contains no credentials."""
 
 
 class ClusterManager(Protocol):
-    """One cluster manager. Each method takes seconds at most."""
+    """One cluster manager. Each method returns within seconds."""
 
     def find(self, application: Application) -> Found:
-        """Return what the manager reports about the application now. Raises ManagerError, which means unknown."""
+        """Return what the manager reports about the application now. A ManagerError means that this is unknown."""
 
     def stop(self, application: Application, instance: str) -> None:
-        """Ask the manager to end this instance of the application; nothing is done if another one runs.
+        """Ask the manager to end this instance of the application; do nothing if another instance runs.
 
-        The manager may end it later; `find` shows when. Raises ManagerError if nothing was asked.
+        The manager may end the instance later; `find` shows when it has ended. Raises ManagerError if the request
+        failed.
         """
 
     def check(self) -> None:
@@ -73,7 +75,7 @@ class ClusterManager(Protocol):
 
 @contextmanager
 def documented_answers() -> Iterator[None]:
-    """Raise ManagerError for an answer that has another structure than documented."""
+    """Raise ManagerError if the answer that is read in the block does not have the documented structure."""
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -92,6 +94,6 @@ def look(manager: ClusterManager, application: Application) -> Found:
 def require_instance(found: Found, instance: str) -> None:
     """Raise ManagerError unless exactly this instance runs."""
     if not isinstance(found, Running):
-        raise ManagerError(f"it does not run any more: {found.reason}")
+        raise ManagerError(f"the application no longer runs: {found.reason}")
     if found.instance != instance:
         raise ManagerError(f"another instance runs: {found.instance}, not {instance}")

@@ -21,7 +21,7 @@ from sparkfuse_native_analytics.fuse_actuator.manager_http import ManagerHttp
 
 _RUN_ID = "spark.databricks.job.runId"
 _CLUSTER_NAME = "spark.databricks.clusterUsageTags.clusterName"
-# Databricks names the cluster of a run after job and run.
+# The name that Databricks gives to the cluster of a run contains the ids of the job and the run.
 _NAME = re.compile(r"job-\d+-run-(\d+)(-.*)?")
 _OVER = ("TERMINATED", "SKIPPED", "INTERNAL_ERROR")
 
@@ -33,7 +33,10 @@ class Databricks:
         self._http = http
 
     def find(self, application: Application) -> Found:
-        """Return the state of the run. A run that a cancel would not end alone is unknown. Raises ManagerError."""
+        """Return the state of the run.
+
+        If a cancel would end more or less than the application, the state is unknown. Raises ManagerError.
+        """
         run_id = _run_id(application.settings)
         run = self._http.get("/api/2.1/jobs/runs/get", {"run_id": run_id})
         if str(run["run_id"]) != run_id:
@@ -52,7 +55,7 @@ class Databricks:
         return Running(run_id, int(run["start_time"]))
 
     def stop(self, application: Application, instance: str) -> None:
-        """Cancel the run after it was read again. A repetition of the job has another run id."""
+        """Read the run again, then cancel it. A repetition of the job has another run id, so it is never cancelled."""
         require_instance(self.find(application), instance)
         self._http.send("POST", "/api/2.1/jobs/runs/cancel", json={"run_id": int(instance)})
 

@@ -1,4 +1,4 @@
-"""The policies that the actuator accepts, by the hash of their lines: a signal cannot choose its own conditions.
+"""The policies that the actuator accepts, by the hash of their lines; so a signal cannot choose its conditions.
 
 The conditions of an external stop are about the latest row of the application in `live`.
 """
@@ -42,10 +42,10 @@ def holds(condition: Condition, value: float) -> bool:
 
 
 def read_external_policies(path: Path) -> Mapping[str, ExternalPolicy]:
-    """Return the policies of a file with an external stop and conditions, by hash.
+    """Read a file of policies; return those that have an external stop and conditions, by hash.
 
-    Without conditions nothing could be verified, so such a policy is not accepted. Raises RuleError for a line that is
-    no policy.
+    A policy without conditions is not accepted, because nothing could be verified. Raises RuleError for a line that is
+    not a policy.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -58,7 +58,7 @@ def read_external_policies(path: Path) -> Mapping[str, ExternalPolicy]:
             if EXTERNAL_STOP in content["actions"] and content["conditions"]:
                 found[policy_hash(line)] = _policy(content)
         except (ValueError, KeyError, TypeError) as error:
-            raise RuleError(f"{path}: line {number} is no policy: {error!r}") from error
+            raise RuleError(f"{path}: line {number} is not a policy: {error!r}") from error
     return found
 
 

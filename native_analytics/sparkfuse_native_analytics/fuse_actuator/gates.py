@@ -1,7 +1,7 @@
 """The gates between a signal and an external stop, in their order.
 
 Each gate is a pure function of one `Case`, so that a test can remove a gate and show what that gate prevents. A signal
-that passes the gates of admission uses up its generation, also if a later gate refuses it.
+that passes the gates in ``ADMISSION`` uses up its generation, even if a later gate refuses the signal.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ REFUSED, EXPIRED, HELD, BLIND, DISAGREES = "refused", "expired", "held", "blind"
 class Case:
     """Everything that the decision about one signal depends on.
 
-    ``appended_ms``: the broker's time of the signal, None if a writer could choose it. ``now_ms``: the broker's time
-    now. ``controls`` is None if they cannot be read to their end. ``announced``: the audit record with the generation
-    of the signal, or None. ``found``: the answer of the cluster manager. ``row``: the latest row of the application in
-    ``live``, or None. ``pause_ms``: time since the actuator began to read the controls.
+    ``appended_ms``: the time at which the broker appended the signal, None if the writer chose the time. ``now_ms``:
+    the broker's time now. ``controls`` is None if they cannot be read to their end. ``announced``: the audit record
+    with the generation of the signal, or None. ``found``: the answer of the cluster manager. ``row``: the latest row of
+    the application in ``live``, or None. ``pause_ms``: time since the actuator began to read the controls.
     """
 
     settings: ActuatorSettings
@@ -59,12 +59,12 @@ class Case:
 
     @property
     def stops_now(self) -> bool:
-        """Whether the signal asks for a stop and not for an answer."""
+        """Whether the signal asks for a stop, and not only for an answer."""
         return not self.signal.probe
 
     @property
     def subject(self) -> Subject:
-        """The target, with the properties by which controls select targets."""
+        """The target of the signal, with the properties by which a control selects targets."""
         signal = self.signal
         return Subject(signal.cluster, signal.rule, signal.job_key, signal.app_id)
 
@@ -106,7 +106,7 @@ def clock(case: Case) -> Refusal | None:
 
 
 def lifetime(case: Case) -> Refusal | None:
-    """Refuse an expired signal, by the broker's time, and a signal that is valid for too long."""
+    """Refuse a signal that has expired by the broker's time, or whose lifetime is too long."""
     life_ms = case.signal.expires_ms - case.signal.issued_ms
     if not 0 < life_ms <= MAX_LIFE_MS:
         return Refusal(REFUSED, f"a signal is valid for at most {MAX_LIFE_MS} ms, not {life_ms} ms")
@@ -122,7 +122,7 @@ def epoch(case: Case) -> Refusal | None:
 
 
 def generation(case: Case) -> Refusal | None:
-    """Refuse a signal that was received before, or is older than one that was."""
+    """Refuse a signal that is not newer than the newest signal that was accepted."""
     last = case.memory.generation(case.signal.app_id)
     if case.signal.generation <= last:
         return Refusal(REFUSED, f"generation {case.signal.generation} is not newer than the last one, {last}")
@@ -130,7 +130,7 @@ def generation(case: Case) -> Refusal | None:
 
 
 def announced(case: Case) -> Refusal | None:
-    """Refuse a signal that the audit log does not announce: only the controller can write both."""
+    """Refuse a signal that the audit log does not announce, because only the controller can write to the audit log."""
     record, signal = case.announced, case.signal
     same = record is not None and (record.signal_id, record.app_id, record.rule, record.action, record.epoch) == (
         signal.signal_id, signal.app_id, signal.rule, signal.action, signal.epoch,
@@ -139,7 +139,7 @@ def announced(case: Case) -> Refusal | None:
 
 
 def policy(case: Case) -> Refusal | None:
-    """Refuse a signal whose policy the actuator does not have."""
+    """Refuse a signal if the actuator does not have its policy, or if the policy is for another rule."""
     if case.policy is None:
         return Refusal(REFUSED, f"the actuator has no policy with the hash {case.signal.policy_hash}")
     if case.policy.rule != case.signal.rule:
@@ -155,14 +155,14 @@ def mode(case: Case) -> Refusal | None:
 
 
 def job(case: Case) -> Refusal | None:
-    """Refuse to stop a job that the configuration does not list: its owner did not allow it."""
+    """Refuse to stop a job that the configuration does not list, because its owner has not agreed."""
     if case.stops_now and not any(matches(pattern, case.signal.job_key) for pattern in case.settings.jobs):
         return Refusal(REFUSED, f"the job {case.signal.job_key!r} is not listed under jobs")
     return None
 
 
 def hold(case: Case) -> Refusal | None:
-    """Refuse what an operator holds; controls that cannot be read are a hold."""
+    """Refuse a signal that a hold of an operator matches, and any signal if the controls cannot be read."""
     if case.controls is None:
         return Refusal(HELD, "the controls cannot be read to their end")
     held = case.controls.hold(case.subject, case.now_ms)
@@ -170,7 +170,7 @@ def hold(case: Case) -> Refusal | None:
 
 
 def armed(case: Case) -> Refusal | None:
-    """Refuse a stop that no operator has armed."""
+    """Refuse a stop that no arming allows."""
     if case.stops_now and (
         case.controls is None or case.controls.arming(case.subject, case.signal.action, case.now_ms) is None
     ):
@@ -219,7 +219,7 @@ def manager(case: Case) -> Refusal | None:
 
 
 def attempt(case: Case) -> Refusal | None:
-    """Refuse if the cluster manager runs another attempt; Spark counts 0 if it does not know its attempt."""
+    """Refuse if the cluster manager runs another attempt; attempt 0 of Spark counts as 1, because it means unknown."""
     if not isinstance(case.found, Running) or case.found.attempt is None:
         return None
     expected = max(1, case.signal.app_attempt)
@@ -229,7 +229,7 @@ def attempt(case: Case) -> Refusal | None:
 
 
 def start(case: Case) -> Refusal | None:
-    """Refuse if what the cluster manager runs started at another time than the application."""
+    """Refuse if the start time that the cluster manager reports differs too much from the application's start."""
     if not isinstance(case.found, Running):
         return None
     difference_ms = abs(case.found.started_ms - case.signal.app_start_ms)
@@ -239,7 +239,7 @@ def start(case: Case) -> Refusal | None:
 
 
 def evidence(case: Case) -> Refusal | None:
-    """Refuse if the latest row of this run is missing, old, or of incomplete facts."""
+    """Refuse if the latest row of this run is missing, too old, or computed from incomplete facts."""
     row, signal = case.row, case.signal
     if row is None or (row.app_attempt, row.app_start_ms) != (signal.app_attempt, signal.app_start_ms):
         return Refusal(BLIND, "the topic live has no recent row of this run")
@@ -308,7 +308,7 @@ def first_refusal(case: Case, gates: Mapping[str, Gate] = GATES) -> tuple[str, R
 
 
 def counters(case: Case) -> dict[str, float]:
-    """Return the columns of the application's row that the policy mentions and that are set."""
+    """Return the columns that the policy's conditions use and that the application's row has."""
     if case.policy is None or case.row is None:
         return {}
     row = case.row.application

@@ -1,4 +1,4 @@
-"""Kafka of the external actuator: follows signals from now on, reads the other topics on demand, writes receipts."""
+"""Kafka client of the external actuator: follows new signals, reads other topics on demand, writes receipts."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ ACKNOWLEDGED_SECONDS = 5.0
 MINUTE_MS = 60_000
 # The audit record and its signal are committed together, but each partition shows it a moment later.
 ANNOUNCED_SECONDS = 2.0
-# A row of a running application is written every few seconds; the gate decides about its age.
+# A row of a running application is written every few seconds; the gate `evidence` checks the age of the row.
 ROW_LOOKBACK_MS = 3 * MINUTE_MS
-# The start of an application arrives within seconds of it, by the broker's clock.
+# By the broker's clock, the start fact of an application arrives within seconds after the start.
 START_BEFORE_MS, START_AFTER_MS = MINUTE_MS, 5 * MINUTE_MS
 _CLIENT = "sparkfuse-fuse-actuator"
 _log = logging.getLogger("sparkfuse.fuse_actuator")
@@ -65,10 +65,11 @@ class SignalReader:
             raise TopicError(f"no Kafka broker answers at {settings.kafka_bootstrap}") from error
 
     def check(self) -> None:
-        """Follow added partitions too. Raises KafkaException if the broker does not answer."""
+        """Start to follow partitions that were added. Raises KafkaException if the broker does not answer."""
         found = self._consumer.list_topics(self._topic, timeout=ANSWER_SECONDS).topics[self._topic]
         added = range(self._known, len(found.partitions))
-        # What was written to a new partition before it was noticed is not read; the controller sends it again.
+        # A signal that was written to a new partition before this check is not read; the controller sends the signal
+        # again.
         ends = [
             Place(
                 self._topic, number, self._consumer.get_watermark_offsets(Place(self._topic, number), ANSWER_SECONDS)[1]
@@ -93,7 +94,7 @@ class SignalReader:
 
 
 class KafkaEdge:
-    """The actuator's edge on a real broker."""
+    """The actuator's edge to a real broker and the real clocks."""
 
     def __init__(
         self,
@@ -131,11 +132,11 @@ class KafkaEdge:
         return time.time_ns() // 1_000_000
 
     def wait(self, milliseconds: int) -> None:
-        """Wait, at most until the process must end."""
+        """Wait for the given time; return earlier if the process must end."""
         self._stop.wait(milliseconds / 1000)
 
     def write(self, receipt: Receipt) -> int | None:
-        """Write a receipt and wait until the broker confirms it; return the broker's time, or None."""
+        """Write a receipt and wait for the broker's confirmation; return the broker's time, None without it."""
         appended: list[int] = []
 
         def delivered(error: KafkaError | None, message: Message) -> None:
@@ -193,7 +194,7 @@ class KafkaEdge:
         return dict(next(starts, {}))
 
     def count(self, signal: Signal, outcome: str, gate: str) -> None:
-        """Count the outcome of a signal."""
+        """Count a signal by its outcome and by the gate that refused it."""
         self._metrics.outcome(signal, outcome, gate)
 
     def count_unverified(self) -> None:
@@ -219,4 +220,4 @@ def _live_row(content: bytes) -> LiveRow:
     try:
         return LiveRow.FromString(content)
     except DecodeError:
-        return LiveRow()  # a row of no run; the detect job writes the dead letter
+        return LiveRow()  # not a row of any run; the detect job writes the dead letter

@@ -1,4 +1,4 @@
-"""Kubernetes: the driver's pod, found by Spark's labels and deleted with its UID as a precondition.
+"""Kubernetes: finds the driver's pod by Spark's labels, and deletes the pod with its UID as a precondition.
 
 Documentation: https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
 """
@@ -34,7 +34,7 @@ class Kubernetes:
         self._http, self._namespaces = http, tuple(namespaces)
 
     def find(self, application: Application) -> Found:
-        """Return the state of the only driver's pod of the application. Raises ManagerError."""
+        """Return the state of the application's driver pod; unknown if there is more than one. Raises ManagerError."""
         pods = self._pods(application)
         if not pods:
             return Ended(f"no driver's pod of {application.app_id} exists in {', '.join(self._namespaces)}")
@@ -48,7 +48,7 @@ class Kubernetes:
         if len(pods) != 1:
             raise ManagerError(f"no driver's pod with the UID {instance} exists any more")
         metadata = pods[0]["metadata"]
-        # The API server compares the UID in the same step as it deletes, and answers 409 for another one.
+        # The API server compares the UID in the same step in which it deletes, and answers 409 if the UID differs.
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": instance}}
         self._http.send("DELETE", f"{_path(metadata['namespace'])}/{quote(metadata['name'], safe='')}", json=options)
 
@@ -79,7 +79,7 @@ def _state(pod: Mapping[str, Any]) -> Found:
     if "running" not in container["state"]:
         return Unknown(f"the driver's container in the pod {name} is not running")
     started_ms = int(datetime.fromisoformat(container["state"]["running"]["startedAt"]).timestamp() * 1000)
-    # A container that was started again is another attempt in the same pod.
+    # A restarted container is another attempt in the same pod.
     return Running(metadata["uid"], started_ms, int(container["restartCount"]) + 1)
 
 

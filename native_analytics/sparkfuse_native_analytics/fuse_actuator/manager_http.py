@@ -1,4 +1,4 @@
-"""HTTP to a cluster manager: verified TLS, a token from a file, limits of time and size, and errors as sentences."""
+"""HTTP client for cluster managers: verifies TLS, reads the token from a file, limits time and size of answers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sparkfuse_native_analytics.fuse_actuator.cluster_manager import ManagerErro
 
 CONNECT_SECONDS = 3.0
 ANSWER_SECONDS = 5.0
-# A list of all applications of a standalone master has about 1 kB for each.
+# In the list of a standalone master, each application takes about 1 kB.
 MAX_BYTES = 32_000_000
 _OK = (200, 201, 202)
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where the manager answers, and how the actuator identifies itself.
+    """The address of the manager, and the credentials of the actuator.
 
     ``token_file`` is read for each request, because tokens of service accounts are replaced every hour. ``ca_file``
     verifies the certificate of the manager; None selects the certificates of the system.
@@ -91,7 +91,7 @@ class ManagerHttp:
         for part in reply.iter_content(65_536):
             body += part
             if len(body) > MAX_BYTES:
-                raise ManagerError(f"{url} answers with more than {MAX_BYTES} bytes")
+                raise ManagerError(f"{url} answered with more than {MAX_BYTES} bytes")
         return body
 
     @staticmethod
@@ -99,7 +99,7 @@ class ManagerHttp:
         try:
             return json_module.loads(body)
         except ValueError as error:
-            raise ManagerError(f"{url} does not answer with JSON") from error
+            raise ManagerError(f"{url} did not answer with JSON") from error
 
 
 def _cause(error: requests.RequestException) -> str:

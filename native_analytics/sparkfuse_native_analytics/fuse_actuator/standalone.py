@@ -1,4 +1,4 @@
-"""Spark's standalone master: its list of applications, and the form of its web interface that ends one.
+"""Spark's standalone master: finds the application in its list, and ends it by the form of the web interface.
 
 The REST server of the master (spark.master.rest.enabled) only knows drivers that were submitted to it, and neither it
 nor the list says which application belongs to which driver. So a driver is never killed by a guess.
@@ -22,7 +22,7 @@ from sparkfuse_native_analytics.fuse_actuator.cluster_manager import (
 from sparkfuse_native_analytics.fuse_actuator.manager_http import ManagerHttp
 
 _ALIVE, _RUNNING = "ALIVE", "RUNNING"
-# The form answers with a redirect to the master's page.
+# After the form is sent, the master answers with a redirect to its page.
 _DONE = (200, 302, 303)
 
 
@@ -47,7 +47,7 @@ class Standalone:
         return Unknown(f"the master does not know {application.app_id}")
 
     def stop(self, application: Application, instance: str) -> None:
-        """End the application, after it was read again: the master removes its executors and informs its driver."""
+        """Read the application again, then end it: the master removes its executors and informs its driver."""
         require_instance(self.find(application), instance)
         form = {"id": application.app_id, "terminate": "true"}
         self._http.send("POST", "/app/kill/", form=form, accepted=_DONE)

@@ -1,4 +1,4 @@
-"""YARN: the application and its attempt by the REST API of the ResourceManager, both read again before the kill.
+"""YARN: finds and kills an application by the REST API of the ResourceManager; reads its attempt again before the kill.
 
 Documentation: https://hadoop.apache.org/docs/r3.3.4/hadoop-yarn/hadoop-yarn-site/ResourceManagerRest.html
 """
@@ -43,7 +43,7 @@ class Yarn:
         return Running(str(latest["appAttemptId"]), int(latest["startTime"]), int(latest["id"]))
 
     def stop(self, application: Application, instance: str) -> None:
-        """Ask for the state KILLED after the attempt was read again. YARN offers no precondition."""
+        """Read the attempt again, then request the state KILLED. YARN has no precondition for this request."""
         require_instance(self.find(application), instance)
         self._http.send("PUT", f"{_path(application)}/state", parameters=self._parameters, json={"state": "KILLED"})
 
@@ -54,5 +54,5 @@ class Yarn:
 
 def _path(application: Application) -> str:
     if not _ID.fullmatch(application.app_id):
-        raise ManagerError(f"{application.app_id!r} is no application id of YARN")
+        raise ManagerError(f"{application.app_id!r} is not a YARN application id")
     return f"/ws/v1/cluster/apps/{application.app_id}"

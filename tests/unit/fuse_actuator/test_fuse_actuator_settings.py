@@ -90,12 +90,12 @@ def test_line_that_is_no_policy_prevents_the_start(tmp_path, change):
     path = tmp_path / "policies.jsonl"
     path.write_text(policy_line().replace(*change))
 
-    with pytest.raises(RuleError, match="line 1 is no policy"):
+    with pytest.raises(RuleError, match="line 1 is not a policy"):
         read_external_policies(path)
 
 
 def test_only_policies_with_an_external_stop_are_accepted(tmp_path):
-    """A policy for hooks, or without conditions, is no policy of the actuator; the others are found by their hash."""
+    """The actuator ignores a policy for hooks or without conditions; all other policies are found by their hash."""
     path, conditions = (
         tmp_path / "policies.jsonl",
         '[{"column": "outlived_ms", "operator": ">=", "threshold": 1800000.0}]',
