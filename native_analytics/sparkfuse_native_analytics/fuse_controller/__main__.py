@@ -1,8 +1,8 @@
 """``python -m sparkfuse_native_analytics.fuse_controller``: runs the fuse controller until SIGTERM.
 
-Exit codes: 0 after SIGTERM, 2 for invalid settings, rules or keys, 3 if Kafka or a topic is not available at the start,
-4 if another controller has taken over, or if it is unknown whether a step was written. `sparkfuse up` and Docker
-Compose restart the process when it exits.
+Exit codes: 0 after SIGTERM; 2 for invalid settings, rules or keys; 3 if Kafka, a topic or the port for metrics is not
+available at the start; 4 if another controller has taken over, or if it is unknown whether a step was written.
+`sparkfuse up` and Docker Compose restart the process when it exits.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from sparkfuse_rules.errors import RuleError
 USAGE = 2
 UNAVAILABLE = 3
 FENCED = 4
-# A running stage has a row in each window; if this many windows are missing, the latest row of the stage is too old for
-# an act.
+# A running stage has a row in each window; if this many windows have passed, its latest row is too old for an act.
 FRESH_WINDOWS = 4
 FRESH_AT_LEAST_MS = 20_000
 

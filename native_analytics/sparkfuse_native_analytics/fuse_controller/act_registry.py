@@ -1,6 +1,6 @@
-"""The acts of the fuse in the last hours. They are read from the audit log, so that no act is lost at a restart.
+"""The acts of the fuse in the last two hours, rebuilt from the audit log, so that no act is forgotten at a restart.
 
-Only audit records spend budgets. Receipts come from jobs, so they are only hints.
+Only audit records count towards budgets; receipts do not, because jobs write them.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from sparkfuse_native_analytics.fuse_controller.scope import Run
 SENT, WOULD_ACT, VERIFIED = "sent", "would_act", "verified"
 ENDED, UNFREED, REFUSED, UNKNOWN = "ended", "unfreed", "refused", "unknown"
 ACT_MODE, WARN_MODE, SHADOW_MODE, OFF_MODE = "act", "warn", "shadow", "off"
-# An application counts as affected by the fuse for this long after an act; the share of affected applications is
+# For this long after an act, an application counts as affected by the fuse. The share of affected applications is
 # limited.
 BIG_PICTURE_MS = 15 * 60_000
-# Fuses that did not change for this long belong to runs that ended, and are removed.
+# A fuse that did not change for this long belongs to a run that has ended, so it is removed.
 FORGET_MS = 2 * HOUR_MS
 
 
 @dataclass(frozen=True)
 class Act:
-    """One act, or the act that a mode below ``act`` only announced.
+    """One act, or the record of an act that was not carried out because the mode is below ``act``.
 
     ``outcome`` is empty until the outcome is verified.
     """
@@ -58,7 +58,7 @@ class ActRegistry:
         """Add a record of the audit log. Adding a record twice has no effect."""
         if record.step == VERIFIED and record.signal_id in self._acts:
             self._acts[record.signal_id] = replace(self._acts[record.signal_id], outcome=record.outcome)
-        # A probe has the step "probed", which announces no act.
+        # A probe of work without a finding has the step "probed", which is not an act.
         act_id = record.signal_id or f"record-{record.sequence}"
         if record.step not in (SENT, WOULD_ACT) or act_id in self._acts:
             return
@@ -87,7 +87,7 @@ class ActRegistry:
         return sorted(acts, key=lambda act: act.at_ms)
 
     def unverified(self) -> list[Act]:
-        """Return the acts whose outcome is not verified yet."""
+        """Return the acts of mode ``act`` whose outcome is not verified yet."""
         return [act for act in self._acts.values() if act.mode == ACT_MODE and not act.outcome]
 
     def acts(self) -> Iterable[Act]:
@@ -107,7 +107,7 @@ class ActRegistry:
         return {run for (run, _), fuse in self._fuses.items() if fuse.state is State.OPEN}
 
     def over_budget(self, act: Act, now_ms: int, budget: Budget) -> str | None:
-        """Name the exhausted budget in one sentence; None if ``act`` fits into this hour. Each mode has its own."""
+        """Name the exhausted budget in one sentence; None if ``act`` fits into it. Each mode has budgets of its own."""
         spent = [each for each in self._acts.values() if each.mode == act.mode and now_ms - each.at_ms < HOUR_MS]
         used = {
             "job_per_hour": sum(each.job_key == act.job_key for each in spent),

@@ -1,4 +1,4 @@
-"""Approvals by people, from the topic ``approvals``: each allows one signal, once."""
+"""Approvals by people, from the topic ``approvals``. Each approval allows one signal and is valid once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REQUESTED = "approval_requested"
 
 
 class ApprovalBook:
-    """The approvals that people gave and that no signal used yet."""
+    """The approvals that people gave, which of them were used, and which approvals were requested."""
 
     def __init__(self, keys: Mapping[str, TrustedKey], revoked: Callable[[], frozenset[str]]) -> None:
         """``revoked`` returns the ids of revoked keys."""
@@ -36,7 +36,7 @@ class ApprovalBook:
         return None
 
     def record(self, record: AuditRecord) -> None:
-        """Add a record of the audit log, which may report a used approval or the request of an approval."""
+        """Add a record of the audit log: it may report that an approval was used or requested."""
         if record.approval_id:
             self._used.add(record.approval_id)
         if record.step == REQUESTED:
@@ -47,7 +47,7 @@ class ApprovalBook:
         return digest in self._requested
 
     def find(self, digest: str, now_ms: int) -> tuple[Approval, SignedMessage] | None:
-        """Return the approval of a target that is valid now and was not used; None if there is none."""
+        """Return an unused approval of a target that is valid now; None if there is none."""
         found = self._approvals.get(digest)
         if found is None:
             return None

@@ -1,4 +1,4 @@
-"""The chain of audit records. Each record has the hash of the record before, so that a change or gap is visible."""
+"""The chain of audit records. Each record contains the hash of the previous one, so that a change or gap is visible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ChainTip:
     epoch: int = 0
 
     def after(self, content: bytes, record: AuditRecord) -> ChainTip:
-        """Return the tip after a record with these bytes."""
+        """Return the end of the chain after ``record``, whose bytes are ``content``."""
         return ChainTip(record.sequence, record_hash(content), max(self.epoch, record.epoch))
 
     def next_sequence(self) -> int:
@@ -27,7 +27,7 @@ class ChainTip:
         return self.sequence + 1
 
     def append(self, record: AuditRecord, epoch: int) -> tuple[bytes, ChainTip]:
-        """Link a copy of ``record`` to the chain; return its bytes and the tip after it."""
+        """Link a copy of ``record`` to the chain; return its bytes and the new end of the chain."""
         linked = AuditRecord()
         linked.CopyFrom(record)
         linked.sequence, linked.previous_hash, linked.epoch = self.next_sequence(), self.record_hash, epoch
@@ -43,7 +43,7 @@ def record_hash(content: bytes) -> str:
 def chain_errors(contents: Iterable[bytes]) -> Iterator[str]:
     """Yield a sentence for each place where the chain is broken; the first record may be any record of the chain.
 
-    Records that retention has deleted are not an error.
+    Missing records at the beginning are not an error, because retention deletes old records.
     """
     tip: ChainTip | None = None
     for content in contents:

@@ -1,4 +1,4 @@
-"""The controller's audit log: the chain, and everything that is rebuilt from it after a restart."""
+"""The controller's audit log: the chain of records, and the state that a restart rebuilds from these records."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class AuditLog:
             _log.info("%s %s %s %s: %s", record.step, record.app_id, record.rule, record.gate, record.reason)
 
     def knows_order(self, control: Control) -> bool:
-        """Return whether this version of a person's order was recorded."""
+        """Return whether the audit log has a record of this version of a person's order."""
         return (control.control_id, str(control.issued_ms)) in self._orders
 
     def _remember(self, record: AuditRecord) -> None:

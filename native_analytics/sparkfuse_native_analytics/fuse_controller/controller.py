@@ -1,4 +1,4 @@
-"""The fuse controller: evaluates findings with a fuse, decides, and writes each step to the audit log."""
+"""The fuse controller: evaluates findings of rules with a fuse, decides, and writes each step to the audit log."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from sparkfuse_native_analytics.fuse_controller.view import Ending, LiveView, Ru
 from sparkfuse_rules.rule import WARN
 
 STARTED, BIG_PICTURE = "started", "big_picture"
-# Limit of targets that are probed at once, the longest running first; more would exceed the budget of probes.
+# Largest number of targets that are considered for probes at once, those that run longest first.
 PROBE_CANDIDATES = 1_000
 
 
@@ -66,17 +66,17 @@ class FuseController:
         self.view.use(policy.watched())
 
     def read_receipt(self, receipt: Receipt) -> None:
-        """Add a receipt of a hook: a hint about probes and acts, which never spends a budget."""
+        """Add a receipt. It is only a hint about a probe or an act and never spends a budget."""
         self.audit.probes.answer(receipt)
         self.outcomes.hint(receipt)
 
     def read_ending(self, ending: Ending, now_ms: int) -> None:
-        """Add the end of a run or stage that ``watched_runs`` names."""
+        """Add the end of a run of ``watched_runs``, or the end of one of its stages."""
         self.audit.probes.end(ending, now_ms)
         self.outcomes.end(ending)
 
     def watched_runs(self) -> set[Run]:
-        """Return the runs whose end the controller must learn: those of open acts and of probes."""
+        """Return the runs whose end the controller waits for: runs with an unverified act or an unscored probe."""
         return self.audit.probes.runs() | {act.run for act in self.audit.acts.unverified()}
 
     def start(self, environment: Environment) -> None:
@@ -101,7 +101,7 @@ class FuseController:
         self._recorded_gates = {scope: gate for scope, gate in self._recorded_gates.items() if scope in scopes}
 
     def probe(self, environment: Environment) -> None:
-        """Ask hooks about running work for which no finding fires: the control sample of the record.
+        """Probe running work for which no finding fires, as the control sample in the record of probes.
 
         Raises OSError or FencedError.
         """
@@ -144,11 +144,12 @@ class FuseController:
             return
         reason = records.evidence(case) + (f" ({note})" if note else "")
         step = Step(WOULD_ACT if mode == SHADOW_MODE else SENT, mode, action, reason)
-        # A policy that only warns is not armed, so it needs no answers.
+        # A policy that only warns needs no arming, so it needs no probes.
         if (mode == SHADOW_MODE and action == WARN) or not self.audit.can_sign:
             self.audit.write(environment, [records.case_record(case, step, now_ms)])
             return
-        # Issued when the case was evaluated: if the process pauses before it writes, the hook refuses the old evidence.
+        # The signal has the time at which the case was evaluated: if the process pauses before it writes, the signal
+        # expires.
         signal = self._signal(records.target_of(case), action, case.now_ms, probe=mode == SHADOW_MODE)
         records.describe_signal(signal, case, self._dashboard_url)
         if mode == ACT_MODE and action != WARN and case.variant.rule.fuse and case.variant.rule.fuse.approval:
@@ -175,7 +176,7 @@ class FuseController:
         return (SHADOW_MODE, action, f"not armed: {unarmed}") if unarmed else (mode, action, "")
 
     def unarmed(self, variant: Variant, candidate: Candidate, action: str, now_ms: int) -> str | None:
-        """Return why a rule must not stop this application with this action; None if it is armed."""
+        """Return why a rule must not stop this application with this action; None if the rule is armed for both."""
         subject = subject_of(candidate)
         if self.controls.arming(subject, action, now_ms) is None:
             return f"no arming allows {action} for {subject.rule} and the job {subject.job_key!r}"
@@ -200,7 +201,7 @@ class FuseController:
         return records.make_signal(target, action, generation, epoch, now_ms, probe=probe)
 
     def _work_to_probe(self, variant: Variant, now_ms: int, left: int) -> Iterator[RunningWork]:
-        """Yield running work of a rule with an act of the hook; an external stop is asked about after a finding."""
+        """Yield running work to probe for rules whose acts the hook carries out; external stops need a finding."""
         if variant.rule.fuse is None or not variant.rule.fuse.stops:
             return
         firing = {
@@ -220,7 +221,7 @@ class FuseController:
 
     def _probe_work(self, variant: Variant, work: RunningWork, environment: Environment) -> None:
         now_ms, scope = environment.now_ms(), work.scope
-        # Without a finding the job is not known. So a hold of the job is not checked, which is safe, because a probe
+        # Without a finding the job is not known, so holds of the job are not checked. This is safe, because a probe
         # stops nothing.
         target = Target(scope.run, "", scope.rule, variant.policy_hash, scope.stage, scope.query_id, scope.task_id)
         policy = variant.rule.fuse
@@ -232,7 +233,7 @@ class FuseController:
         self.audit.write(environment, [record], signal)
 
     def _record_orders(self, environment: Environment) -> None:
-        """Record each new hold, arming and release with the person who ordered it."""
+        """Record each new hold, arming and release with the name of the person who ordered it."""
         new = [control for control in self.controls.orders() if not self.audit.knows_order(control)]
         self.audit.write(environment, [records.order_record(control, environment.now_ms()) for control in new])
 

@@ -1,4 +1,4 @@
-"""The fuse controller's own metrics, which Prometheus rules read."""
+"""The fuse controller's own metrics; Prometheus alerts are defined on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _log = logging.getLogger("sparkfuse.fuse_controller")
 
 @dataclass
 class ControllerMetrics:
-    """Counters of records and decisions, and gauges of the reasons why the controller cannot stop anything."""
+    """Counters of records and decisions, and gauges for conditions under which the controller cannot stop anything."""
 
     registry: CollectorRegistry = field(default_factory=lambda: REGISTRY)
 

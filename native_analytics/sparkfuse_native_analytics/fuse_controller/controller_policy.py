@@ -1,7 +1,7 @@
-"""The policy of the fuse controller, reloaded when sparkfuse.yaml changes so that a hold takes effect at once.
+"""The policy of the fuse controller. It is reloaded when sparkfuse.yaml changes, so that a hold takes effect at once.
 
-A file that was deleted or is not valid any more sets every rule to shadow mode: a typing error in a hold must not leave
-the fuse armed.
+If the file is deleted or becomes invalid, every rule is set to shadow mode: a typing error in a hold must not leave the
+fuse armed.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Variant:
 
 @dataclass(frozen=True)
 class RuleVariants:
-    """The variants of one rule: by pattern of the job key, in order, and for all other jobs.
+    """The variants of one rule: by patterns of the job key, in the order of the file, and for all other jobs.
 
-    None means that the rule is disabled.
+    A variant of None means that the rule is disabled for these jobs.
     """
 
     by_job: tuple[tuple[str, Variant | None], ...]
@@ -68,7 +68,7 @@ class ControllerPolicy:
     error: str = ""
 
     def mode(self, rule: Rule) -> str:
-        """Return the mode of the rule, or the default mode; at most shadow after an error."""
+        """Return the mode of the rule, or the default mode; if sparkfuse.yaml is not valid, at most shadow."""
         mode = (rule.fuse.mode if rule.fuse else None) or self.default_mode
         return SHADOW_MODE if self.error and mode in SIGNING_MODES else mode
 
@@ -99,7 +99,7 @@ def read_policies(settings: Settings, catalog: Path | None = None) -> Controller
 
 
 def read_controller_policy(settings: Settings, catalog: Path | None = None) -> ControllerPolicy:
-    """Read the policies as the fuse controller needs them.
+    """Read the policies, and check that a signing key exists if a mode needs one.
 
     Raises RuleError for errors in the rules or sparkfuse.yaml, and if a mode that signs has no key.
     """

@@ -1,8 +1,8 @@
 """The orders of operators, from the topic ``controls``: holds, armings and revoked keys.
 
-The hook reads the same topic before each act and follows the same rules. A record that cannot be verified counts as a
-hold of everything, because the record may have replaced a hold. Keys must be valid at the time at which the broker
-appended the record, so that old controls stay valid after a rotation of keys.
+The hook reads the same topic before each act and follows the same rules. While a record cannot be verified, nothing is
+stopped, because the record may have replaced a hold. Keys must be valid at the time at which the broker appended the
+record, so that old controls stay valid after a rotation of keys.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ControlBook:
         return frozenset(self._revoked)
 
     def put(self, key: str, content: bytes | None, appended_ms: int) -> str | None:
-        """Add one record that the broker appended at ``appended_ms``; return the reason if it was rejected, else None.
+        """Add one record that the broker appended at ``appended_ms``; return the reason if it is rejected, else None.
 
         A record without content is ignored: releases are signed, so deleting a record must not end a hold.
         """
@@ -63,7 +63,7 @@ class ControlBook:
             return str(error)
         self._unverified.pop(key, None)
         if control.kind == REVOKE_KEY:
-            if control.key_id != signed.key_id:  # a key cannot revoke itself: its thief could otherwise block its owner
+            if control.key_id != signed.key_id:  # otherwise a thief of a key could revoke it
                 self._revoked[control.key_id] = control
             return None
         known = self._controls.get(key)
@@ -72,7 +72,7 @@ class ControlBook:
         return None
 
     def hold(self, subject: Subject, now_ms: int) -> tuple[str, str] | None:
-        """Return id and reason of the first hold that covers the subject; None if there is none."""
+        """Return id and reason of an unverified control, or of the first hold that covers the subject; else None."""
         if self._unverified:
             key, reason = next(iter(self._unverified.items()))
             return key, f"the control {key!r} cannot be verified: {reason}"
@@ -84,7 +84,7 @@ class ControlBook:
     def arming(self, subject: Subject, action: str, now_ms: int) -> Control | None:
         """Return the arming that allows ``action`` for the subject; None if there is none.
 
-        An arming without an end, or signed with a key that was revoked later, allows nothing.
+        An arming allows nothing if it has no end, or if the key that signed it was revoked later.
         """
         armings = (control for _, control in self._in_force(ARM, now_ms) if control.HasField("until_ms"))
         return next((each for each in armings if each.action == action and _covers(each, subject)), None)
@@ -95,11 +95,11 @@ class ControlBook:
         return controls + list(self._revoked.values())
 
     def orders(self) -> list[Control]:
-        """Return the latest hold or arming of each id, also if it has expired or was released."""
+        """Return the latest hold or arming of each id, including those that have expired or were released."""
         return [control for control, _ in self._controls.values()]
 
     def unverified(self) -> Mapping[str, str]:
-        """Return the reasons of the records that could not be verified, by their keys."""
+        """Return why each unverified record could not be verified, by the key of the record."""
         return dict(self._unverified)
 
     def _in_force(self, kind: str, now_ms: int) -> Iterator[tuple[str, Control]]:

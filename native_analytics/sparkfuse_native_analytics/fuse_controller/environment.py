@@ -1,4 +1,7 @@
-"""The interface of the controller to the clock, Kafka and Alertmanager. The simulation implements it too."""
+"""The interface of the controller to the clock, Kafka and Alertmanager.
+
+The simulation in the tests also implements it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ class Environment(Protocol):
         """Read the records that have arrived, so that an act uses the latest rows."""
 
     def health(self) -> Health:
-        """Return whether all partitions were read to their end, and the difference of the clocks."""
+        """Return whether all partitions were read to their end, and how much the own clock differs from Kafka's."""
 
     def silences(self) -> Sequence[Silence]:
         """Return the active silences. Raises SilencesUnknownError."""
@@ -35,4 +38,4 @@ class Environment(Protocol):
 
 
 class FencedError(RuntimeError):
-    """The controller must end: another one has taken over, or the result of its own last step is unknown."""
+    """The process must end: another controller has taken over, or it is unknown whether the last step was written."""

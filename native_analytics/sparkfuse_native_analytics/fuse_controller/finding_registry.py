@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 from sparkfuse_native_analytics.fuse_controller.scope import Scope, scope_of_run
 
-# Detection publishes a firing finding again each minute; the rest of this limit covers one window and the transport.
+# Detection republishes a firing finding each minute; the remaining 30 s cover one window and the transport.
 MAX_AGE_MS = 90_000
-# If a finding is further in the future than clocks may differ, its age is unknown.
+# The clocks may differ by this much; if the time of a finding is further in the future, its age is unknown.
 MAX_FUTURE_MS = 10_000
 _FIRING = "firing"
 
@@ -41,7 +41,7 @@ class FindingRegistry:
             self._findings.pop(finding.finding_id, None)
 
     def candidates(self, now_ms: int, scopes: Mapping[str, str]) -> Iterator[Candidate]:
-        """Yield the firing runs of recent findings that name their target; remove findings that are not repeated.
+        """Yield the firing runs of recent findings that name their target; remove findings that became too old.
 
         ``scopes`` are the scopes of the policies by rule; findings of other rules are ignored.
         """

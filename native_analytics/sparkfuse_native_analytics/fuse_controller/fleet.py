@@ -27,7 +27,7 @@ class Silences:
     def reason(self, candidate: Candidate, mode: str) -> str | None:
         """Return why a finding is treated as silenced; None if it is not.
 
-        Shadow mode stops nothing, so unknown silences do not matter there.
+        Shadow mode stops nothing, so it does not matter there if the silences are unknown.
         """
         if self.unknown:
             return None if mode == SHADOW_MODE else f"it is unknown whether the finding is silenced: {self.unknown}"
@@ -39,7 +39,7 @@ class Silences:
 
 
 class Fleet:
-    """The candidates of one evaluation with everything that their cases share."""
+    """The candidates of one evaluation, and the data that all of their cases share."""
 
     def __init__(
         self,
@@ -141,6 +141,6 @@ def subject_of(candidate: Candidate) -> Subject:
 
 
 def _planned(candidate: Candidate, mode: str, now_ms: int) -> Act:
-    """Return the act that would be performed, to check it against the budgets."""
+    """Return the act that would be carried out, so that it can be checked against the budgets."""
     finding, scope = candidate.finding, candidate.scope
     return Act("", now_ms, mode, "", scope.run, scope.rule, finding.job_key, finding.tenant, finding.team)

@@ -1,8 +1,8 @@
-"""The state machine of the fuse of one application and rule. Pure functions, so that a table can test each transition.
+"""The state machine of the fuse of one application and rule; pure functions, so that a table can test each transition.
 
-closed     no act is in progress; the next match blows the fuse.
-open       the fuse has blown; no second act until the first act had time to take effect and send its receipt.
-half-open  the cool-down is over; the next match blows the fuse again, a quiet period closes it.
+closed     no act is in progress; the next match of the rule blows the fuse.
+open       the fuse has blown; it waits until the act had time to take effect and to send its receipt.
+half-open  the cool-down is over; the next match blows the fuse again, and a quiet period closes it.
 Source of the states: Nygard, Release It!, and resilience4j.
 """
 
@@ -22,7 +22,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Times:
-    """``cool_down_ms``: from an act to half-open. ``quiet_ms``: without a match, from half-open to closed."""
+    """``cool_down_ms``: time from an act to half-open. ``quiet_ms``: time without a match from half-open to closed."""
 
     cool_down_ms: int = 120_000
     quiet_ms: int = 60_000
@@ -30,7 +30,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Fuse:
-    """The state, when it was entered, and when a rule last matched. Times are ms since the epoch."""
+    """The state, when the state was entered, and when the rule last matched. Times are ms since the epoch."""
 
     state: State = State.CLOSED
     since_ms: int = 0
@@ -38,7 +38,7 @@ class Fuse:
 
 
 def blow(fuse: Fuse, now_ms: int) -> Fuse:
-    """Return the fuse after an act; acts that the mode only records count too. Call it only if ready() is true."""
+    """Return the fuse after an act, which may be one that the mode only records. Call this only if ready() is true."""
     return replace(fuse, state=State.OPEN, since_ms=now_ms, matched_ms=max(now_ms, fuse.matched_ms))
 
 
@@ -48,7 +48,7 @@ def ready(fuse: Fuse) -> bool:
 
 
 def advance(fuse: Fuse, matches: bool, now_ms: int, times: Times) -> Fuse:
-    """Return the fuse at ``now_ms``; ``matches`` states whether the rule matches now. Never blows the fuse."""
+    """Return the fuse at ``now_ms``; ``matches`` states whether the rule matches now. This never blows the fuse."""
     seen = replace(fuse, matched_ms=now_ms) if matches else fuse
     if seen.state is State.OPEN and now_ms - seen.since_ms >= times.cool_down_ms:
         # The quiet period starts here: while the fuse was open, the act may have caused the quiet.

@@ -1,8 +1,8 @@
 """The gates between a firing finding and a signal, in their order.
 
 Each gate is a pure function of one `Case`, so that a test can remove a gate and show what that gate prevents. The first
-gate that does not pass decides; gates of the case itself come before gates of the fleet, so that the audit log shows
-the closest reason.
+gate that does not pass decides. Gates about the case itself come before gates about all applications, so that the audit
+log shows the most specific reason.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from sparkfuse_native_analytics.fuse_controller.view import RuleMatch
 from sparkfuse_rules.rule import SEVERITIES
 
 MIN_COMPLETENESS = 0.99
-# The hook refuses signals whose time differs more than three times as much from the broker's.
+# The hook tolerates three times this difference before it refuses a signal.
 MAX_CLOCK_SKEW_MS = 10_000
 HELD, OVER_BUDGET = "held", "over_budget"
 
 
 @dataclass(frozen=True)
 class AffectedApplications:
-    """The number of running applications of a cluster, and the number of those that the fuse affects."""
+    """How many applications of a cluster run, and how many the fuse affects."""
 
     cluster: str
     running: int
@@ -33,7 +33,7 @@ class AffectedApplications:
 
     def exceeds(self, bounds: BigPicture) -> bool:
         """Return whether so many applications are affected that the platform or Sparkfuse is the likely cause."""
-        # An affected application counts as running, even if the view has no recent row of the application.
+        # An affected application counts as running even if the view has no recent row of it.
         running = max(self.running, self.affected)
         return self.affected >= bounds.applications and self.affected > bounds.share * running
 
@@ -42,8 +42,8 @@ class AffectedApplications:
 class Health:
     """The health of the controller itself, which must be good before it may act.
 
-    ``behind`` names a partition that was not read to its end, or is empty. ``clock_skew_ms``: own clock minus the
-    broker's, None if it is not known.
+    ``behind`` names a partition that was not read to its end; it is empty if all were. ``clock_skew_ms``: the
+    controller's clock minus the broker's, None if it is not known.
     """
 
     behind: str = ""
@@ -54,9 +54,9 @@ class Health:
 class Case:
     """Everything that a decision depends on.
 
-    ``match`` is the match of the rule on the controller's own latest row, or None. ``protected``, ``hold``,
-    ``silence`` and ``over_budget`` are the reason for a refusal, or None. ``silence`` is also set if the silences are
-    not known.
+    ``match`` is the match of the rule on the latest row that the controller has read, or None. ``protected``, ``hold``,
+    ``silence`` and ``over_budget`` are each a reason for a refusal, or None. ``silence`` is also set if the silences
+    are not known.
     """
 
     candidate: Candidate
@@ -86,7 +86,7 @@ Gate = Callable[[Case], Refusal | None]
 
 
 def caught_up(case: Case) -> Refusal | None:
-    """Refuse while a partition was not read to its end: a hold, a finding's end or an act may be in the rest."""
+    """Refuse while a partition is not read to its end: unread records may contain a hold or a finding's end."""
     return Refusal("caught_up", None, f"the controller is behind: {case.health.behind}") if case.health.behind else None
 
 
@@ -101,7 +101,7 @@ def clock(case: Case) -> Refusal | None:
 
 
 def recent_finding(case: Case) -> Refusal | None:
-    """Refuse a finding that is no longer published again, or whose time is in the future."""
+    """Refuse a finding that is no longer republished, or whose time is in the future."""
     age_ms = case.now_ms - case.candidate.finding.updated_ms
     if age_ms > MAX_AGE_MS:
         return Refusal("finding", None, f"the finding was updated {age_ms} ms ago")
@@ -111,7 +111,7 @@ def recent_finding(case: Case) -> Refusal | None:
 
 
 def own_view(case: Case) -> Refusal | None:
-    """Refuse if the rule does not match on the controller's own latest row of the running target."""
+    """Refuse if the rule does not match on the target's latest row that the controller has read."""
     if case.match is None:
         return Refusal("view", None, "the rule does not hold for the latest row of its target")
     return None
@@ -128,7 +128,7 @@ def completeness(case: Case) -> Refusal | None:
 
 
 def severity(case: Case) -> Refusal | None:
-    """Refuse if the severity in the finding or in the controller's own view is below that of the policy."""
+    """Refuse if the severity, in the finding or in the controller's own view, is below the severity of the policy."""
     policy = case.variant.rule.fuse
     lowest = SEVERITIES.index(policy.severity if policy else SEVERITIES[0])
     found = [case.candidate.run.severity, *([case.match.severity] if case.match else [])]
@@ -138,7 +138,7 @@ def severity(case: Case) -> Refusal | None:
 
 
 def fuse_ready(case: Case) -> Refusal | None:
-    """Refuse while the last act may still take effect."""
+    """Refuse while the last act of this run and rule may still take effect."""
     return None if ready(case.fuse) else Refusal("fuse", None, "the last act may still take effect")
 
 

@@ -1,4 +1,4 @@
-"""Kafka input and output of the fuse controller: reads without a group, writes in transactions."""
+"""Kafka input and output of the fuse controller: reads without a consumer group, and writes in transactions."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ ANSWER_SECONDS = 10.0
 TRANSACTION_SECONDS = 10.0
 MOST_RECORDS = 5000
 MINUTE_MS = 60_000
-# How far back each topic is read at the start. Older records of live and findings cannot change a decision; audit and
-# controls are read from their beginning, because a hold or a budget may be in any record.
+# How far back each topic is read at the start. Older records of `live` and `findings` cannot change a decision. `audit`
+# and `controls` are read from their beginning, because any record may be a hold or count towards a budget.
 LOOKBACK_MS: Mapping[str, int | None] = {
     "live": 5 * MINUTE_MS,
     "findings": 5 * MINUTE_MS,
@@ -33,28 +33,28 @@ LOOKBACK_MS: Mapping[str, int | None] = {
     "controls": None,
     "audit": None,
 }
-# Interval at which partitions and their ends are checked; a partition may stay behind its end for BEHIND_SECONDS.
+# How often partitions and their ends are checked, and for how long a partition may have unread records.
 CHECK_SECONDS = 5.0
 BEHIND_SECONDS = 15.0
-# The client reports its errors to error_cb; without this it would also print them.
+# The client reports its errors to error_cb; this log level prevents the client from printing them too.
 QUIET = 0
 _CLIENT = "sparkfuse-fuse-controller"
 ErrorSeen = Callable[[KafkaError], None]
 
 
 class TopicUnavailableError(RuntimeError):
-    """Kafka or a topic is not available; the text is one sentence."""
+    """Kafka or a topic is not available; the message is one sentence."""
 
 
 class Partition(NamedTuple):
-    """A partition of a topic, by the topic's name without prefix."""
+    """A partition, identified by its number and the topic's name without prefix."""
 
     topic: str
     number: int
 
 
 class Inputs:
-    """Reads the topics that a decision depends on; knows whether each partition was read to its end."""
+    """Reads the topics that a decision depends on, and checks whether each partition was read to its end."""
 
     def __init__(self, settings: Settings, on_error: ErrorSeen) -> None:
         """Raises TopicUnavailableError if the broker or a topic is not available."""
@@ -76,7 +76,7 @@ class Inputs:
                 },
             )
         )
-        # When each partition was last read to its end; 0 before the first time.
+        # Whether each partition is at its end now, and when that was last the case; 0 if never.
         self._at_end: dict[Partition, bool] = {}
         self._end_seen: dict[Partition, float] = {}
         self._checked = 0.0
@@ -104,7 +104,7 @@ class Inputs:
         return found
 
     def check(self) -> None:
-        """Ask the broker for partitions and their ends, every few seconds; added partitions are read too."""
+        """Every few seconds, ask the broker for partitions and their ends, and start to read added partitions."""
         if time.monotonic() - self._checked < CHECK_SECONDS:
             return
         try:
@@ -116,7 +116,7 @@ class Inputs:
         self._checked = time.monotonic()
 
     def behind(self) -> str:
-        """Return which partition was not read to its end in the last seconds; empty if all were."""
+        """Return a sentence about a partition that was not read to its end in the last seconds; empty if all were."""
         now = time.monotonic()
         if now - self._checked > BEHIND_SECONDS:
             return "the broker does not answer"
@@ -130,7 +130,7 @@ class Inputs:
         return all(self._end_seen.values())
 
     def lag(self) -> int:
-        """Return the number of records not yet read, by the ends that the client has cached."""
+        """Return the number of unread records, computed from the ends that the client has cached."""
         places = self._consumer.position(self._consumer.assignment())
         ends = (self._consumer.get_watermark_offsets(place, cached=True)[1] for place in places)
         return sum(max(0, end - place.offset) for place, end in zip(places, ends, strict=True) if place.offset >= 0)
@@ -162,7 +162,7 @@ class Inputs:
         wanted = [Place(topic, number, since_ms) for number in new]
         places = self._consumer.offsets_for_times(wanted, timeout=ANSWER_SECONDS) if wanted else []
         for place in places:
-            if place.offset < 0:  # no record is that recent
+            if place.offset < 0:  # no record is recent enough
                 place.offset = self._range(topic, place.partition)[1]
         return list(places)
 
@@ -175,7 +175,10 @@ class Outputs:
     """Writes audit records and signals in transactions; a second controller of the same prefix fences this one."""
 
     def __init__(self, settings: Settings, on_error: ErrorSeen) -> None:
-        """Fence an older controller. Raises TopicUnavailableError if the broker is not available."""
+        """Start transactions, which fences an older controller.
+
+        Raises TopicUnavailableError if the broker is not available.
+        """
         self._prefix = settings.topic_prefix
         self._failed: list[KafkaError] = []
         self._appended_ms: list[int] = []
@@ -194,7 +197,7 @@ class Outputs:
                 },
             )
         )
-        # Dead letters are not part of a step, so they do not share its transaction.
+        # Dead letters are not part of a step, so another producer writes them outside of the transaction.
         self._letters = Producer(
             client_configuration(
                 settings,
@@ -209,7 +212,7 @@ class Outputs:
             ) from error
 
     def write(self, audit: Sequence[tuple[str, bytes]], signals: Sequence[tuple[Signal, SignedMessage]]) -> int | None:
-        """Write all records in one transaction; return the broker's time of the last one, None if it is not known.
+        """Write all records in one transaction; return the broker's time of the last record, None if it is not known.
 
         Raises OSError if nothing was written, or FencedError if another controller has taken over or if the result is
         unknown.

@@ -1,4 +1,7 @@
-"""The key pairs of the fuse: one pair for each purpose, so that a key that may switch a collector cannot stop a job."""
+"""The key pairs of the fuse.
+
+Each purpose has its own pair, so that a key for switching collectors cannot stop a job.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
 # act: signals that warn, probe or stop. switch: signals that switch a collector. approve: controls and approvals.
 ACT, SWITCH, APPROVE = "act", "switch", "approve"
 PURPOSES = (ACT, SWITCH, APPROVE)
-# Only the user who signs may read a private key; the user of each job verifies.
+# Only the user who signs may read a private key; every user who runs a job may read the public keys.
 PRIVATE_MODE = 0o600
 PUBLIC_MODE = 0o644
 # A generated key is valid for this long.
@@ -34,12 +37,12 @@ _INFO = serialization.PublicFormat.SubjectPublicKeyInfo
 
 
 class KeyUnusableError(ValueError):
-    """A key cannot be used; the text names the key and the expected content."""
+    """A key cannot be used; the message names the key and the expected content."""
 
 
 @dataclass(frozen=True)
 class TrustedKey:
-    """A public key with its only purpose and the last day (UTC) on which its signatures are valid."""
+    """A public key, its purpose, and the last day (UTC) on which signatures of the key are valid."""
 
     key_id: str
     purpose: str
@@ -68,7 +71,7 @@ class KeyRing(Mapping[str, TrustedKey]):
 
 
 def read_key_ring(setting: str) -> KeyRing:
-    """Read trusted keys from a list with commas of ``purpose:YYYY-MM-DD:key``.
+    """Read trusted keys from a list of ``purpose:YYYY-MM-DD:key`` entries, separated by commas.
 
     The key is the path of a PEM file or a public key in base64 DER; the format is that of
     ``spark.sparkfuse.fuse.publicKeys``. Raises KeyUnusableError for an invalid entry.
@@ -77,7 +80,7 @@ def read_key_ring(setting: str) -> KeyRing:
 
 
 def key_entry(purpose: str, last_day: date, key: str) -> str:
-    """Return one entry of the setting that ``read_key_ring`` reads."""
+    """Return one entry of the list that ``read_key_ring`` reads."""
     return f"{purpose}:{last_day.isoformat()}:{key}"
 
 
@@ -94,9 +97,9 @@ def public_key_file(folder: Path, purpose: str) -> Path:
 def ensure_key_pairs(folder: Path) -> str:
     """Return the entries of all public keys in ``folder``, after generating the pairs that are missing.
 
-    ECDSA over P-256, which each JVM since 8 can verify, in PEM (PKCS #8 and SubjectPublicKeyInfo). A key is valid for
-    a year from its creation. Safe to call from several processes at once: the first one that links its private key
-    wins. Raises KeyUnusableError if an existing file is not such a key.
+    The keys are for ECDSA over P-256, which every JVM since version 8 can verify; the files are PEM (PKCS #8 and
+    SubjectPublicKeyInfo). A key is valid for a year from its creation. Several processes may call this at once: the
+    private key that is linked first is used by all. Raises KeyUnusableError if an existing file is not such a key.
     """
     folder.mkdir(parents=True, exist_ok=True)
     entries = []
@@ -172,6 +175,6 @@ def _put_if_absent(path: Path, content: bytes, mode: int) -> None:
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
-    with contextlib.suppress(FileExistsError):  # another process was first; its key is used
+    with contextlib.suppress(FileExistsError):  # another process was faster; its key is used
         path.hardlink_to(draft)
     draft.unlink()

@@ -1,9 +1,9 @@
 """Determines the outcome of an act: its target ended, the target still runs, or the outcome is unknown.
 
 Rows of `live` decide first: if a stage, its query or its run ended, its tasks are free. A killed task has ended if it
-sends no more rows and other tasks of the run do. A receipt of the hook is only a hint that the act was incomplete.
-Without rows and receipt, the outcome is unknown. A driver that was ended from outside sends no fact of its end, so for
-an external stop the receipt of the external actuator shows the end.
+sends no more rows while other tasks of the run still do. A receipt of the hook is only a hint that the act was
+incomplete. Without rows and receipt, the outcome is unknown. A driver that was ended from outside sends no fact of its
+end, so for an external stop the receipt of the external actuator shows the end.
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ from sparkfuse_native_analytics.fuse_controller.scope import Run
 from sparkfuse_native_analytics.fuse_controller.view import Ending
 from sparkfuse_rules.rule import EXTERNAL_STOP, WARN
 
-# Results of a hook that did nothing, so that the job continues.
+# Outcomes that mean that nothing was done, so that the job continues.
 _NOT_DONE = ("held", "refused", "expired", "disagrees", "blind", "failed")
 ACTUATOR, KILL_TASK = "actuator", "kill_task"
-# A row that ends so long after a kill describes what happened after it: a window and the transport of its facts.
+# Only a row this long after a kill shows whether the task survived: earlier rows may contain facts from before the
+# kill.
 TASK_ROW_MS = 15_000
 
 
 def is_answer(receipt: Receipt, action: str) -> bool:
-    """Return whether a receipt is from the one who carries out the action: the hook, or the external actuator."""
+    """Return whether the sender of a receipt is the one that carries out the action: hook or external actuator."""
     return receipt.actor == (ACTUATOR if action == EXTERNAL_STOP else "")
 
 
 class OutcomeBook:
-    """The endings and receipts that show the outcomes of acts; kept only for acts that are not verified yet."""
+    """Endings and receipts that show the outcomes of acts. They are kept only until the act is verified."""
 
     def __init__(self) -> None:
         self._receipts: dict[str, Receipt] = {}
@@ -82,7 +83,8 @@ class OutcomeBook:
     def _shown(self, act: Act, receipt: Receipt | None) -> tuple[str, str] | None:
         """Return the outcome that a row or the receipt shows; None if it is not known yet."""
         if act.action == EXTERNAL_STOP:
-            # A zombie has ended by its rows before the act, so only the receipt shows that its processes ended.
+            # The rows of a zombie show its end already before the act, so only the receipt shows that its processes
+            # ended.
             if receipt is not None and receipt.outcome == ENDED:
                 return (ENDED, receipt.reason)
         elif (ended := self._ended(act)) is not None:
@@ -105,7 +107,7 @@ class OutcomeBook:
         return None
 
     def _of_task(self, act: Act) -> tuple[str, str] | None:
-        """Return what rows of tasks show about a killed task; None if no task of the run has sent one since."""
+        """Return what later rows of tasks show about a killed task; None if no task of the run has sent a later row."""
         later = {task for task, at_ms in self._task_rows.get(act.run, {}).items() if at_ms > act.at_ms + TASK_ROW_MS}
         if act.task_id in later:
             return (UNFREED, "the task still sends rows")

@@ -7,7 +7,7 @@ from functools import cache
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Return whether the whole text matches the pattern; capital and small letters differ."""
+    """Return whether the whole text matches the pattern; the comparison is case-sensitive."""
     return _compiled(pattern).fullmatch(text) is not None
 
 

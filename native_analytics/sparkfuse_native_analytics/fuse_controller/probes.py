@@ -1,4 +1,4 @@
-"""Probes: a signal asks the hook whether it would act, and the answer is scored when the run has ended.
+"""Probes: signals that ask the hook whether it would act. An answer is scored when the run has ended.
 
 A rule may be armed only with enough good scores. If the hook of a healthy run answers "would act", the probe counts as
 false.
@@ -21,16 +21,15 @@ TRUE_POSITIVE, FALSE_POSITIVE = "true_positive", "false_positive"
 TRUE_NEGATIVE, FALSE_NEGATIVE = "true_negative", "false_negative"
 # The score of a control sample whose run failed for another reason.
 UNRELATED = "unrelated"
-# The score of a probe that a gate before the predicate refused, such as a hold or a blind hook: it shows nothing about
+# The score of a probe that another gate than the predicate refused, such as `hold` or `blind`. It shows nothing about
 # the policy.
 NOT_EVALUATED = "not_evaluated"
 PREDICATE = "predicate"
-# Limits of probes of one run and rule, and of all runs in a minute: enough for scores, little load for drivers and the
-# broker.
+# Largest number of probes for one run and rule, and for all runs in a minute. The load on drivers and broker stays low.
 PROBES_PER_RUN = 3
 PROBES_PER_MINUTE = 60
 MINUTE_MS = 60_000
-# A probe whose run has not ended after this time is not scored.
+# A probe is removed without a score if its run has not ended after this time.
 FORGET_MS = 7 * 24 * 3_600_000
 _ANSWERS = ("would_act", "would_not_act")
 SUCCEEDED = "succeeded"
@@ -64,12 +63,12 @@ class Probe:
 
     @property
     def healthy(self) -> bool:
-        """Whether the stage succeeded by itself; a stage whose end was not seen ended with its run."""
+        """Whether the stage succeeded by itself; if the end of the stage was not seen, the end of its run counts."""
         return (self.stage_status or self.run_status) == SUCCEEDED
 
     @property
     def score(self) -> str:
-        """The score of a complete probe."""
+        """The score of the probe, which must be complete."""
         if self.answer == "would_act":
             return FALSE_POSITIVE if self.healthy else TRUE_POSITIVE
         if self.gate != PREDICATE:
@@ -108,7 +107,7 @@ class ProbeBook:
         self._sent_ms.setdefault((run, record.rule), []).append(record.at_ms)
 
     def answer(self, receipt: Receipt) -> None:
-        """Add a receipt. Only the one who was asked can answer: the hook of the application, or the actuator."""
+        """Add a receipt. It counts as the answer only if it comes from the hook or the actuator that was asked."""
         self._reachable[receipt.app_id] = receipt.at_ms
         probe = self._probes.get(receipt.signal_id)
         if probe is None or receipt.outcome not in _ANSWERS or receipt.app_id != probe.run.app_id:
@@ -128,7 +127,7 @@ class ProbeBook:
                 self._probes[signal_id] = replace(probe, stage_status=ending.status, stage_ended_ms=now_ms)
 
     def runs(self) -> set[Run]:
-        """Return the runs whose end is awaited."""
+        """Return the runs with a probe that has no score yet."""
         return {probe.run for probe in self._probes.values()}
 
     def complete(self) -> list[Probe]:
@@ -136,26 +135,26 @@ class ProbeBook:
         return [probe for probe in self._probes.values() if probe.complete]
 
     def forget(self, now_ms: int) -> None:
-        """Remove probes that were never answered or whose run has no end."""
+        """Remove old probes that were never answered or whose run never ended."""
         self._probes = {key: each for key, each in self._probes.items() if now_ms - each.at_ms < FORGET_MS}
         self._reachable = {key: at_ms for key, at_ms in self._reachable.items() if now_ms - at_ms < FORGET_MS}
         self._sent_ms = {key: times for key, times in self._sent_ms.items() if times and now_ms - times[-1] < FORGET_MS}
 
     def due(self, run: Run, rule: str, now_ms: int) -> bool:
-        """Return whether one more probe of this run and rule may be sent now: a run without a hook gets only one."""
+        """Return whether this run and rule may get one more probe now; a run that never answers gets only one."""
         sent = self._sent_ms.get((run, rule), ())
         few = len(sent) < (PROBES_PER_RUN if run.app_id in self._reachable else 1)
         return few and all(now_ms - at_ms >= MINUTE_MS for at_ms in sent)
 
     def budget(self, now_ms: int) -> int:
-        """Return how many probes may be sent now, over all runs."""
+        """Return how many more probes of any runs may be sent now."""
         recent = sum(now_ms - at_ms < MINUTE_MS for times in self._sent_ms.values() for at_ms in times[-2:])
         return max(0, PROBES_PER_MINUTE - recent)
 
 
 @dataclass
 class ProbeRecord:
-    """The scores of one policy, as sets of runs by score.
+    """The record of probes of one policy: for each score, the set of runs.
 
     A run may have several scores; one false probe of a healthy run is enough to prevent an arming.
     """
@@ -168,7 +167,7 @@ class ProbeRecord:
 
     @property
     def false_runs(self) -> set[Run]:
-        """Healthy runs that the hook would have acted on."""
+        """Healthy runs on which the hook would have acted."""
         return self.runs.get(FALSE_POSITIVE, set())
 
     @property
@@ -186,7 +185,7 @@ class ProbeRecord:
 
 
 class ProbeRecords:
-    """The scores by rule and policy hash: another threshold is another policy and needs a record of its own."""
+    """The record of probes of each policy. A changed threshold makes a new policy, which needs a record of its own."""
 
     def __init__(self) -> None:
         self._records: dict[tuple[str, str], ProbeRecord] = {}
@@ -198,16 +197,16 @@ class ProbeRecords:
             self.of(record.rule, record.policy_hash).add(record.outcome, run)
 
     def of(self, rule: str, policy_hash: str) -> ProbeRecord:
-        """Return the scores of one policy."""
+        """Return the record of probes of one policy."""
         return self._records.setdefault((rule, policy_hash), ProbeRecord())
 
     def items(self) -> Iterator[tuple[tuple[str, str], ProbeRecord]]:
-        """Yield rule and policy hash with their scores."""
+        """Yield each rule and policy hash with its record of probes."""
         yield from sorted(self._records.items())
 
 
 def probe_records(records: Iterable[AuditRecord]) -> ProbeRecords:
-    """Return the scores of a whole audit log."""
+    """Return the records of probes that a whole audit log contains."""
     found = ProbeRecords()
     for record in records:
         found.record(record)

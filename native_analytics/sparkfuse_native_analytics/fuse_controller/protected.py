@@ -1,4 +1,4 @@
-"""Jobs on which no act is possible, from sparkfuse.yaml. No control, arming or mode changes that."""
+"""Reads from sparkfuse.yaml on which jobs no act is possible, whatever mode is set and whatever is armed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATTERNS = ("job", "team", "tenant", "user", "cluster")
 
 @dataclass(frozen=True)
 class JobOwner:
-    """The properties of an application by which it is protected; ``user`` is None if it is not known."""
+    """The properties of an application that select its protection; ``user`` is None if the user is not known."""
 
     job: str
     team: str
@@ -25,9 +25,9 @@ class JobOwner:
 
 @dataclass(frozen=True)
 class Protected:
-    """Protects the applications that match all patterns (shell style, * and ?); at least one pattern is set.
+    """Protects each application that matches all patterns (shell style, * and ?); at least one pattern is set.
 
-    An application whose user is not known matches every pattern of users: in doubt it is protected.
+    An application whose user is not known matches every user pattern, so in doubt the application is protected.
     """
 
     reason: str
@@ -56,7 +56,7 @@ def protection(entries: Iterable[Protected], of: JobOwner) -> str | None:
 
 
 def read_protected(place: str, entry: object) -> Protected:
-    """Return one entry of ``fuse.protected``. Raises RuleError, which names place and key."""
+    """Return one entry of ``fuse.protected``. Raises a RuleError that names the place and the key."""
     content = strict_yaml.mapping(place, entry, ("reason", *PATTERNS))
     patterns = {name: strict_yaml.text(f"{place}.{name}", content[name]) for name in PATTERNS if name in content}
     if not patterns:

@@ -17,7 +17,7 @@ from sparkfuse_native_analytics.fuse_controller.scope import Run
 from sparkfuse_rules.describe import render
 from sparkfuse_rules.rule import Rule
 
-# The hook refuses signals with a longer lifetime.
+# The longest lifetime of a signal that the hook accepts.
 SIGNAL_LIFE_MS = 120_000
 CONTROLLER = "controller"
 HOLD_SET, HOLD_RELEASED, ARMED, DISARMED = "hold_set", "hold_released", "armed", "disarmed"
@@ -50,7 +50,7 @@ class Target:
 
 
 def make_signal(target: Target, action: str, generation: int, epoch: int, now_ms: int, *, probe: bool) -> Signal:
-    """Return a signal without its texts; it expires after SIGNAL_LIFE_MS."""
+    """Return a signal without texts for people; the signal expires after SIGNAL_LIFE_MS."""
     signal = Signal(
         signal_id=uuid.uuid4().hex,
         cluster=target.run.cluster,
@@ -126,9 +126,9 @@ def _with_costs(record: AuditRecord, case: Case) -> AuditRecord:
 
 
 def target_of(case: Case) -> Target:
-    """Return the target of a case: what the rule is about, and the stage and query to which it belongs."""
+    """Return the target of a case: a task, stage or application, with the stage and query to which it belongs."""
     finding, scope, run = case.candidate.finding, case.candidate.scope, case.candidate.run
-    # A finding about an application names a stage or a query at most as an example.
+    # If a finding is about an application, its stage or query is only an example.
     query_id = run.query_id if scope.stage_id is not None and run.HasField("query_id") else scope.query_id
     return Target(
         scope.run, finding.job_key, scope.rule, case.variant.policy_hash, scope.stage, query_id, scope.task_id
@@ -199,7 +199,7 @@ def verified_record(act: Act, outcome: str, reason: str, now_ms: int) -> AuditRe
 
 
 def order_record(control: Control, now_ms: int) -> AuditRecord:
-    """Return the audit record of an order of a person: a hold or an arming, or its end."""
+    """Return the audit record of a person's order: the beginning or the end of a hold or an arming."""
     steps = {("hold", False): HOLD_SET, ("hold", True): HOLD_RELEASED, ("arm", False): ARMED, ("arm", True): DISARMED}
     observed = {"issued_ms": str(control.issued_ms), "app": control.app}
     if control.HasField("until_ms"):
@@ -226,7 +226,7 @@ def controller_record(step: str, reason: str, now_ms: int, cluster: str = "", ga
 
 
 def evidence(case: Case) -> str:
-    """Return the rule's description with the values of the match and the stage name that detection found."""
+    """Return the rule's description, filled with the values of the match and detection's name of the stage."""
     scope = case.candidate.scope
     row = case.match.row if case.match else {}
     if scope.stage_id is None:
@@ -255,7 +255,7 @@ def _of_target(run: Run, target: Target | Act, record: AuditRecord) -> AuditReco
 
 
 def _of_run(run: Run, record: AuditRecord) -> AuditRecord:
-    """Add the run to a record, and clear empty texts, so that an absent value is absent in the store too."""
+    """Add the run to a record, and clear empty strings, so that they are absent in the store too."""
     record.cluster, record.app_id = run.cluster, run.app_id
     record.app_attempt, record.app_start_ms = run.app_attempt, run.app_start_ms
     return _clean(record)

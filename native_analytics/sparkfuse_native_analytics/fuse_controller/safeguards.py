@@ -22,7 +22,7 @@ HOUR_MS = 3_600_000
 
 @dataclass(frozen=True)
 class Budget:
-    """Largest number of acts in an hour. Spark does not count kills as failures, so only a budget limits them."""
+    """Largest number of acts in an hour. Only a budget limits kills, because Spark does not count kills as failures."""
 
     job_per_hour: int = 3
     tenant_per_hour: int = 10
@@ -35,8 +35,8 @@ class Budget:
 class BigPicture:
     """The limit of affected applications of a cluster, beyond which nothing is stopped.
 
-    The limit is exceeded by more than ``share`` of the running applications, and at least ``applications``. An
-    application is affected if a rule matches now, or if the fuse acted on it in the last 15 minutes. If the limit is
+    The limit is exceeded if more than ``share`` of the running applications and at least ``applications`` are affected.
+    An application is affected if a rule matches now, or if the fuse acted on it in the last 15 minutes. If the limit is
     exceeded, the likely cause is the platform or Sparkfuse. Machine health checks of Kubernetes have such a limit for
     the same reason.
     """
@@ -47,7 +47,7 @@ class BigPicture:
 
 @dataclass(frozen=True)
 class Hold:
-    """Prevents acts where all patterns match (shell style, * and ?), until ``until_ms`` if it is set."""
+    """Prevents acts for which all patterns match (shell style, * and ?), until ``until_ms`` if that is set."""
 
     reason: str
     rule: str = "*"
@@ -86,7 +86,7 @@ class Safeguards:
     budget_outside: Budget | None = None
 
     def budget_at(self, now_ms: int) -> Budget:
-        """Return the budget that applies now: another one may apply outside of the working hours."""
+        """Return the budget that applies now; outside of the working hours, another budget may apply."""
         if self.working_hours is None or self.budget_outside is None or self.working_hours.contain(now_ms):
             return self.budget
         return self.budget_outside
@@ -127,7 +127,7 @@ def _budget(place: str, value: object, default: Budget) -> Budget:
 
 
 def _hours(place: str, value: object, budget: Budget) -> tuple[WorkingHours | None, Budget | None]:
-    """Return the working hours and the budget outside of them; None without the section."""
+    """Return the working hours and the budget outside of these hours; None if the section is absent."""
     if value is None:
         return None, None
     content = strict_yaml.mapping(place, value, HOURS_KEYS)
@@ -173,7 +173,7 @@ def _hold(place: str, value: object) -> Hold:
 
 
 def _until(place: str, value: object) -> int:
-    """Convert a date (to its end) or a time to ms since the epoch; a time without a zone is UTC."""
+    """Convert a time, or the end of a date, to ms since the epoch; a time without a zone is UTC."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)

@@ -1,4 +1,4 @@
-"""The target of a match: a run of an application, and what the rule is about within the run."""
+"""The target of a match: a run of an application, and the stage, task or query of the run that the rule is about."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Run(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """A rule and what it matches within a run: a stage attempt, a task of it, a query, or else the application."""
+    """A rule and its target within a run: a stage attempt, one of its tasks, a query, or else the application."""
 
     run: Run
     rule: str

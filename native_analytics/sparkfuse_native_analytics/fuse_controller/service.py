@@ -29,7 +29,7 @@ from sparkfuse_native_analytics.fuse_controller.silences import Silence, active_
 
 Kind = TypeVar("Kind", bound=ProtobufMessage)
 READ_SECONDS = 0.5
-# Without new records only the age of the evidence changes, so an evaluation every few seconds is enough.
+# Without new records, only the age of the evidence changes, so it is enough to evaluate every few seconds.
 EVALUATE_SECONDS = 5.0
 PROBE_SECONDS = 5.0
 PAYLOAD_BYTES = 64 * 1024
@@ -46,7 +46,8 @@ class FuseControllerService:
         """Fence an older controller. Raises TopicUnavailableError if Kafka or a topic is not available."""
         self._settings, self._controller, self._policy_file, self._metrics = settings, controller, policy_file, counters
         self._clock_skew_ms: int | None = None
-        # The outputs come first: an older controller is fenced before the end of the audit log is read.
+        # The outputs are created first, so that an older controller is fenced before this one reads the end of the
+        # audit log.
         self._outputs = Outputs(settings, counters.kafka_error)
         self._inputs = Inputs(settings, counters.kafka_error)
 
@@ -80,13 +81,13 @@ class FuseControllerService:
         return time.time_ns() // 1_000_000
 
     def refresh(self) -> None:
-        """Process the records that have arrived: until the partitions are at their ends, at most for a second."""
+        """Process records until the partitions are at their ends, at most for a second."""
         until = time.monotonic() + 1.0
         while self._process(self._inputs.read(0.05)) and time.monotonic() < until:
             pass
 
     def health(self) -> Health:
-        """Return whether all partitions were read to their end, and the difference of the clocks."""
+        """Return whether all partitions were read to their end, and how much the own clock differs from Kafka's."""
         return Health(self._inputs.behind(), self._clock_skew_ms)
 
     def silences(self) -> Sequence[Silence]:
@@ -122,7 +123,8 @@ class FuseControllerService:
         try:
             step()
         except OSError as error:
-            # The transaction was aborted, so neither the record nor the signal was written; the next turn tries again.
+            # The transaction was aborted, so neither the record nor the signal was written; the next pass of the loop
+            # retries.
             _log.error("a step was not written: %s", error)
 
     def _show(self) -> None:
@@ -137,7 +139,8 @@ class FuseControllerService:
     def _process(self, received: Mapping[str, Sequence[Message]]) -> bool:
         for topic, messages in received.items():
             self._metrics.read.labels(COMPONENT, topic).inc(len(messages))
-        # Controls and audit records are processed first, because a hold must be known before the rows of its target.
+        # Controls and audit records are processed before rows, because a hold must be known before its target is
+        # evaluated.
         for message in received.get("controls", ()):
             self._read_control(message)
         for message in received.get("approvals", ()):

@@ -23,13 +23,13 @@ from sparkfuse_contracts.wire import RecordError, from_json, to_json
 from sparkfuse_native_analytics.fuse_controller.keys import TrustedKey, key_id
 
 Payload = TypeVar("Payload", bound=Message)
-# The fields of a signal that an approval covers, in this order.
+# The fields of a signal that an approval covers, in the order in which they are hashed.
 _TARGET = ("cluster", "app_id", "app_attempt", "app_start_ms", "rule", "action", "query_id", "stage_id",
            "stage_attempt", "task_id", "policy_hash")  # fmt: skip
 
 
 class SignatureRefusedError(ValueError):
-    """A message is not signed by a trusted key for this purpose; the text is the reason."""
+    """A message is not signed by a trusted key for this purpose; the message of the error is the reason."""
 
 
 def sign(payload: Message, topic: str, purpose: str, private: EllipticCurvePrivateKey) -> SignedMessage:
@@ -79,7 +79,7 @@ def verify(
 
 
 def target_digest(signal: Signal) -> str:
-    """Return the digest that an approval names: SHA-256 of the target's fields as lines; see approval.proto."""
+    """Return the digest by which an approval names a target: the SHA-256 of the target's fields, one per line."""
     lines = (str(getattr(signal, name)) if signal.HasField(name) else "" for name in _TARGET)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 

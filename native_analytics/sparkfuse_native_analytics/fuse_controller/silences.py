@@ -1,4 +1,4 @@
-"""Silences of Alertmanager, evaluated on the labels of a finding. So a silence applies even before the alert exists."""
+"""Silences of Alertmanager, evaluated on the labels of a finding, so that they apply even before the alert exists."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _ACTIVE = "active"
 
 
 class SilencesUnknownError(RuntimeError):
-    """The silences are not known, so the fuse must not act; the text is the reason."""
+    """The silences are not known, so the fuse must not act; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Matcher:
-    """One matcher of a silence; a missing label counts as an empty text, as in Alertmanager."""
+    """One matcher of a silence; a missing label counts as an empty string, as in Alertmanager."""
 
     name: str
     value: str
@@ -28,7 +28,7 @@ class Matcher:
     is_equal: bool
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Return whether the labels match. Raises SilencesUnknownError for an expression that Python cannot read."""
+        """Return whether the labels match. Raises SilencesUnknownError if Python cannot read the regular expression."""
         text = labels.get(self.name, "")
         if not self.is_regex:
             return (text == self.value) is self.is_equal

@@ -1,6 +1,7 @@
-"""The fuse controller's own view: recent rows of `live` as Arrow, and the rules as SQL over them in DataFusion.
+"""The fuse controller's own view: keeps recent rows of `live` in Arrow, and evaluates the rules on them in DataFusion.
 
-The view checks that a finding is consistent. It is no independent evidence, because detection reads the same rows.
+The view checks that a finding is consistent. Its matches are not independent evidence, because detection reads the same
+rows.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ RUNNING_MS = 60_000
 _ENVELOPE = ("cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness")
 _RUN = ("cluster", "app_id", "app_attempt", "app_start_ms")
 _APPLICATION_ROW, _ENDED_ROW = "application", "application_ended"
-# The columns that are always kept of each view. The keys identify a row within its run.
+# The columns of each view that are always kept: those that identify a row within its run, and a few others.
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "stage_live": ("stage_id", "stage_attempt"),
     "task_live": ("stage_id", "stage_attempt", "task_id"),
@@ -44,7 +45,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "app_live": (),
 }
 _ALWAYS: Mapping[str, tuple[str, ...]] = {"stage_live": ("name", "sql_execution_id"), "app_live": ("status",)}
-# The age of what a row describes; views without such a column have no lower limit of the age in the controller.
+# The column with the age of a row's subject. For other views, the controller requires no minimum age.
 _AGES: Mapping[str, str] = {
     "stage_live": "elapsed_ms",
     "query_live": "elapsed_ms",
@@ -52,7 +53,7 @@ _AGES: Mapping[str, str] = {
     "task_live": "age_ms",
     "executor_live": "age_ms",
 }
-# Views with rows of ended subjects.
+# Views that also contain rows about work that has ended.
 _WITH_STATUS = ("stage_live", "query_live")
 # The windows job emits these rows even if the application sends nothing, so they do not show that the application runs.
 _NOT_FROM_APPLICATION = ("tick", _APPLICATION_ROW)
@@ -79,7 +80,7 @@ class RuleMatch:
 
 @dataclass(frozen=True)
 class RunningWork:
-    """One running target of a rule, with the values that probes need."""
+    """One running target of a rule, with the values that a probe needs."""
 
     scope: Scope
     elapsed_ms: int
@@ -88,9 +89,9 @@ class RunningWork:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run, or one of its stage attempts or queries, ended (succeeded or failed), or that a task runs.
+    """The end of a run, stage attempt or query (succeeded or failed), or the sign that a task still runs.
 
-    A row of a task shows that the task runs; without such rows the task has ended.
+    A row of a task shows that the task runs; a task that sends no more rows has ended.
     """
 
     run: Run
@@ -131,7 +132,8 @@ class LiveView:
                                                                                        list[Ending]]:  # fmt: skip
         """Add records of the topic ``live``.
 
-        Returns index and reason of each record that is not a LiveRow, and the endings of the ``watched`` runs.
+        Returns the index of each record that is not a LiveRow, with the reason, and the endings of the ``watched``
+        runs.
         """
         decoded = self._decoder.decode(records)
         rows = pa.table(decoded.batches)
@@ -164,7 +166,7 @@ class LiveView:
         return found
 
     def running_work(self, rule: Rule, now_ms: int, limit: int) -> list[RunningWork]:
-        """Return up to ``limit`` targets of a rule that have run for the time of its policy, the longest first."""
+        """Return up to ``limit`` targets that have run for at least the ``after`` of the policy, longest first."""
         latest = self._latest(rule.view, now_ms)
         if latest is None:
             return []
@@ -176,7 +178,7 @@ class LiveView:
         return [RunningWork(_scope(row, rule), row["age"], row["tenant"] or "") for row in rows.to_pylist()]
 
     def running_applications(self, now_ms: int) -> Counter[str]:
-        """The number of application attempts by cluster that sent a row within the last minute and have not ended."""
+        """Return, by cluster, how many application attempts sent a row within the last minute and have not ended."""
         return Counter(run.cluster for run, seen_ms in self._seen.items() if now_ms - seen_ms <= RUNNING_MS)
 
     def user_of(self, run: Run) -> str | None:
@@ -184,7 +186,7 @@ class LiveView:
         return self._users.get(run)
 
     def _latest(self, view: str, now_ms: int) -> pa.Table | None:
-        """Reduce the rows of a view to the latest one of each key and return them; None if there are none."""
+        """Keep only the latest row of each key of a view, and return these rows; None if there are none."""
         rows = self._rows.get(view)
         if rows is None or rows.num_rows == 0:
             return None
@@ -254,7 +256,7 @@ def _typed(kind: str, text: str | None) -> str | float | int | bool | None:
         return text == "true"
     try:
         return float(text) if kind == "double" else int(text)
-    except ValueError:  # a value that is no number is absent, so the rule does not match
+    except ValueError:  # a value that is not a number counts as absent, so the rule does not match
         return None
 
 

@@ -1,4 +1,4 @@
-"""The hours in which people can react to an act, in a time zone; outside of them other budgets apply."""
+"""The hours in which people can react to an act, in a time zone; outside of these hours, other budgets apply."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def read_working_hours(place: str, content: Mapping[str, object]) -> WorkingHour
 
 
 def _minute(place: str, value: object) -> int:
-    """Return the minute of the day; YAML reads 17:00 without quotes as the number 1020, which are its minutes."""
+    """Return the minute of the day; YAML reads 17:00 without quotes as the number 1020, which is already in minutes."""
     if isinstance(value, int) and not isinstance(value, bool):
         minute = value
     else:

@@ -23,7 +23,7 @@ APPROVAL_LIFE_MS = 15 * 60_000
 
 @dataclass(frozen=True)
 class Operator:
-    """The person who gives orders: the name for the audit log, and the key that signs the orders."""
+    """The person who gives orders: the person's name for the audit log, and the key that signs the orders."""
 
     name: str
     key: EllipticCurvePrivateKey
@@ -39,7 +39,7 @@ class Selection:
     app: str = ""
 
     def apply_to(self, control: Control) -> Control:
-        """Set the patterns that are not empty in a control, and return it."""
+        """Set the patterns that are not empty in a control, and return the control."""
         for name, text in vars(self).items():
             if text:
                 setattr(control, name, text)
@@ -53,7 +53,7 @@ def hold(selection: Selection, reason: str, until_ms: int, control_id: str = "")
 
 
 def arm(selection: Selection, action: str, reason: str, until_ms: int) -> Control:
-    """Return an arming: ``action`` is allowed for what the selection matches until ``until_ms``."""
+    """Return an arming: until ``until_ms``, it allows ``action`` on targets that the selection matches."""
     control_id = f"arm-{uuid.uuid4().hex[:8]}"
     return selection.apply_to(Control(control_id=control_id, kind=ARM, action=action, reason=reason, until_ms=until_ms))
 
@@ -67,12 +67,12 @@ def release(control: Control, reason: str) -> Control:
 
 
 def revoke(key_id: str, reason: str) -> Control:
-    """Return the revocation of a key; the revocation must be signed with another key, and it is permanent."""
+    """Return the permanent revocation of a key; another key must sign it."""
     return Control(control_id=f"revoke-{key_id}", kind=REVOKE_KEY, key_id=key_id, reason=reason)
 
 
 def give(settings: Settings, operator: Operator, control: Control) -> Control:
-    """Sign a control and append it to its topic; return the control with actor and time. Raises TopicError."""
+    """Set actor and time of a control, sign it and append it to its topic; return the control. Raises TopicError."""
     given = Control()
     given.CopyFrom(control)
     given.actor, given.issued_ms = operator.name, _now_ms()

@@ -1,4 +1,4 @@
-"""Sums the costs of a policy from the audit log: of the runs that were acted on, avoided by acts, and by probes."""
+"""Sums three costs of a policy from the audit log: spent before acts, avoided by acts, and missed by probes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sparkfuse_rules.knowledge.money import cost_avoided
 class RuleCosts:
     """Costs in ``currency``; a sum is None if no record of it has a known cost.
 
-    ``cost`` is what the runs cost until their acts. ``cost_avoided`` is the estimated cost of their rest, for acts that
-    ended the work; ``acts_with_cost_avoided`` is the number of acts in this sum. ``cost_missed`` is what runs cost
-    between the answer "would act" of a probe and the end of their failed stage.
+    ``cost`` is what the runs had cost when the fuse acted on them. ``cost_avoided`` is the estimated cost of the rest
+    of these runs, for acts that ended the work; ``acts_with_cost_avoided`` is the number of acts in this sum.
+    ``cost_missed`` is what runs cost from a probe with the answer "would act" to the end of the stage, which failed.
     """
 
     currency: str | None = None
@@ -28,7 +28,7 @@ class RuleCosts:
 
 
 def costs_of(records: Sequence[AuditRecord], rule: str, policy_hash: str) -> RuleCosts:
-    """Return the costs of one policy. Costs in several currencies cannot be added, so they are all unknown then."""
+    """Return the costs of one policy. If the costs are in several currencies, all sums are unknown."""
     of_rule = [record for record in records if record.rule == rule]
     currencies = {record.currency for record in of_rule if record.currency}
     if len(currencies) != 1:
@@ -50,7 +50,7 @@ def costs_of(records: Sequence[AuditRecord], rule: str, policy_hash: str) -> Rul
 
 
 def _missed(records: Sequence[AuditRecord], policy_hash: str) -> list[float]:
-    """Return for each failed stage what its run cost after the probe: average cost of a ms x ms until the end."""
+    """Return for each failed stage what its run cost after the probe: average cost per ms times ms until the end."""
     asked = {record.signal_id: record for record in records if record.step == WOULD_ACT and record.HasField("cost")}
     found = []
     for record in records:

@@ -32,7 +32,7 @@ HOUR_MS = 3_600_000
 
 @dataclass(frozen=True)
 class AuditLogView:
-    """The audit log: its records, and the places where its chain is broken."""
+    """The records of the audit log, and the places where its chain is broken."""
 
     records: Sequence[AuditRecord]
     errors: Sequence[str]
@@ -47,7 +47,7 @@ class AuditLogView:
         return [record for record in self.records if record.app_id == app_id]
 
     def pending_approvals(self, now_ms: int) -> list[AuditRecord]:
-        """Return the requested approvals of the last hour that no later record used."""
+        """Return the requests of approvals of the last hour that no later record used."""
         used = {record.digest for record in self.records if record.step == SENT and record.digest}
         return [
             record
@@ -78,7 +78,7 @@ class RuleReport:
 
 
 def read_controls(settings: Settings, keys: KeyRing) -> tuple[ControlBook, list[Control]]:
-    """Return the controls, and those that are in force. Raises TopicError."""
+    """Return all controls, and the list of those that are in force. Raises TopicError."""
     book = ControlBook(keys)
     for record in read_all(settings, "controls"):
         book.put(record.key, record.content, record.appended_ms)
@@ -104,9 +104,9 @@ def read_receipts(settings: Settings, app_id: str) -> list[Receipt]:
 
 
 def report(audit: AuditLogView) -> list[RuleReport]:
-    """Return the summary of each policy, by rule.
+    """Return a summary of each policy, sorted by rule.
 
-    The saved time is the time from the probe to the end of the failed stage.
+    The saved time is the time from a probe to the end of its stage, for stages that failed.
     """
     probes = audit.probes()
     found = []

@@ -1,4 +1,4 @@
-"""Read a topic of the fuse to its end, and append one record; for commands, which run once."""
+"""Read a topic of the fuse to its end, or append one record; for commands that run once and exit."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 
 ANSWER_SECONDS = 10.0
-# `consume` waits this long for more records, also if all partitions are at their ends.
+# `consume` waits this long for more records, even if all partitions are at their ends.
 READ_SECONDS = 0.1
 _CLIENT = "sparkfuse-fuse-operator"
 
 
 class TopicError(RuntimeError):
-    """A topic cannot be read or written; the text is one sentence."""
+    """A topic cannot be read or written; the message is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Record:
 def read_all(
     settings: Settings, topic: str, since_ms: int | None = None, *, key: str | None = None, until_ms: int | None = None
 ) -> list[Record]:
-    """Return the committed records of a topic, optionally only those of a key and a time, by the broker's clock.
+    """Return the committed records of a topic, optionally only those with a key or in a range of the broker's time.
 
     Records of one partition keep their order. Raises TopicError.
     """
