@@ -11,7 +11,8 @@ const MAX_SHORT_FORM_CHARS: usize = 4_000;
 
 /// Returns the user's line as `load_orders at orders.py:88`; none if the call sites show no user code.
 ///
-/// `short_form` is the name of a stage or the description of a SQL execution, `long_form` the stack in its details.
+/// `short_form` is the name of a stage or the description of a SQL execution, `long_form` the stack trace in its
+/// details.
 pub fn user_call_site(short_form: Option<&str>, long_form: Option<&str>) -> Option<String> {
     from_long_form(long_form.unwrap_or_default())
         .or_else(|| from_short_form(short_form.unwrap_or_default()))

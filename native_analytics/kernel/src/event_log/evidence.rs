@@ -1,4 +1,4 @@
-//! Evidence about a log: what was read and what was not. Completeness and every count depend on it.
+//! Evidence about a log: what was read and what was not. Completeness and every count depend on this evidence.
 
 use foldhash::HashMap;
 
@@ -10,7 +10,8 @@ pub const MAX_BAD_LINES: usize = 1000;
 const MAX_KINDS: usize = 1000;
 const MAX_KIND_BYTES: usize = 200;
 pub const OTHER_KINDS: &str = "(further kinds)";
-/// Maximum number of pages of task ids (256 MiB). Ids of an invalid log may be far apart; ids beyond these pages are not tracked.
+/// Maximum number of pages of task ids (256 MiB). In an invalid log, ids may be far apart; ids beyond these pages are
+/// not tracked.
 const MAX_PAGES: usize = 1 << 19;
 
 /// A line that is not an event.

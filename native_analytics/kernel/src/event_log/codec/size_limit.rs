@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::event_log::codec::corrupt;
 use crate::event_log::options::Limits;
 
-/// Counts the bytes read through it.
+/// A reader that counts the bytes read through it.
 pub struct CountingReader<R> {
     source: R,
     count: Arc<AtomicU64>,

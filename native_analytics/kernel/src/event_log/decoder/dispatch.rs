@@ -69,7 +69,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reads any other event. The tables change only after the whole line was read.
+    /// Reads any event other than task starts and ends. The tables change only after the whole line was read.
     fn infrequent_event(&mut self, line: &[u8], name: &[u8]) -> Result<(), LineError> {
         let start = line.iter().position(|byte| *byte == b'{').unwrap_or(0);
         if self.tables.bytes > self.options.limits.table_bytes {

@@ -14,7 +14,7 @@ public final class Fuse {
 
   private Fuse() {}
 
-  /** Replaces the state; each application in this JVM has its own. */
+  /** Replaces the state; each application in this JVM has its own state. */
   static void install(FuseState now, BlockLimits blocks) {
     state = now;
     limits = blocks;

@@ -62,7 +62,7 @@ public final class BlockLimits {
     this.listener = new BlockListener(blocks, faults);
   }
 
-  /** Returns the listener that counts for these limits. */
+  /** Returns the listener that counts what blocks use. */
   public SparkFirehoseListener listener() {
     return listener;
   }

@@ -53,7 +53,7 @@ final class SameFailures {
     return most.attempts;
   }
 
-  /** Returns the number of hosts on which these attempts failed. */
+  /** Returns the number of hosts on which the attempts of {@link #attempts} failed. */
   long hosts() {
     return most.hosts.size();
   }

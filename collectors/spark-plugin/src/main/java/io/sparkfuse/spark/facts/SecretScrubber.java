@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 public final class SecretScrubber {
   public static final int MAX_BYTES = Scrubbing.MOST_BYTES;
 
-  /** Texts are cut to this length first, so that queues stay small. */
+  /** Texts are cut to this length before they are queued, so that queues stay small. */
   public static final int MAX_CHARS = Scrubbing.MOST_CHARS;
 
   private static final List<String> OF_COMPLETE = Arrays.asList("all");
@@ -132,7 +132,7 @@ public final class SecretScrubber {
    * that look like card numbers.
    *
    * <p>Names in double quotes are removed too, because Spark parses them as literals by default.
-   * Use it for plans and descriptions, not for failures.
+   * Use this method for plans and descriptions, not for failures.
    */
   public static String scrubQuery(String text) {
     return cap(applied(OF_QUERY, scrub(text))); // masking makes an empty literal longer

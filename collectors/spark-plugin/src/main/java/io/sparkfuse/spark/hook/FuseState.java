@@ -61,7 +61,7 @@ public final class FuseState {
   }
 
   /**
-   * Opens the fuse, because work of these blocks is about to be stopped. Returns the event's
+   * Opens the fuse, because work of the given blocks is about to be stopped. Returns the event's
    * sequence number.
    */
   synchronized long opened(Signal signal, Set<String> blocks, long nowMs) {

@@ -28,7 +28,7 @@ final class NodeFacts {
             }
           });
 
-  /** Returns whether a class name belongs to one of these events. */
+  /** Returns whether a class name belongs to an exclusion event. */
   static boolean isNodeEvent(String type) {
     if (!type.startsWith(PREFIX + "Node") && !type.startsWith(PREFIX + "Executor")) {
       return false;
@@ -37,7 +37,7 @@ final class NodeFacts {
     return word.endsWith("xcluded") || word.endsWith("lacklisted");
   }
 
-  /** Returns the fact, or null if the same event was reported under the other name. */
+  /** Returns the fact, or null if the same event was already reported under its other name. */
   Fact.Builder of(SparkListenerEvent event) {
     String type = event.getClass().getName();
     boolean back = type.contains("Unexcluded") || type.contains("Unblacklisted");

@@ -12,7 +12,7 @@ import java.util.concurrent.ConcurrentHashMap;
  *
  * <p>A getter that returns a Scala Seq has different descriptors in Scala 2.12 and 2.13, so a
  * direct call fails with NoSuchMethodError on one of them. This class finds getters by name and
- * iterates collections as Iterable, which is equal in both.
+ * iterates collections as Iterable, which works with both versions.
  */
 public final class ScalaAccess {
   private static final Object MISSING = new Object();

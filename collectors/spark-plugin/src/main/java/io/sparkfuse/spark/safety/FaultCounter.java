@@ -7,15 +7,15 @@ import java.util.concurrent.atomic.AtomicLong;
  * faults.
  *
  * <p>An {@code Error} that leaves a listener stops the user's SparkContext, so every entry point
- * catches Throwable and counts it here.
+ * catches Throwable and counts the fault here.
  */
 public final class FaultCounter {
   /** After this many faults within {@link #WINDOW_MS} the part is switched off. */
   public static final int MAX = 1_000;
 
   /**
-   * Faults further apart than this do not add up: a streaming application runs for weeks, and rare
-   * faults are harmless.
+   * Faults that are further apart than this time do not add up: a streaming application runs for
+   * weeks, and rare faults are harmless.
    */
   static final long WINDOW_MS = 3_600_000;
 

@@ -4,7 +4,7 @@ import java.lang.reflect.Method;
 
 /**
  * Reduces the log output of the Kafka clients, so that they do not fill the job's log while a
- * broker is away. The plugin counts and reports the failures itself.
+ * broker is away. The plugin itself counts and reports the failures of the clients.
  */
 public final class KafkaLogLevel {
   private static final String CLIENTS = "io.sparkfuse.shaded.kafka";

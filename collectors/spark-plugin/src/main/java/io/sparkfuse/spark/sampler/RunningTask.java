@@ -7,8 +7,8 @@ import org.apache.spark.TaskContext;
 /**
  * One running task: its thread, its context, and the last values that the sampler read.
  *
- * <p>All times are from {@link SteadyClock}. The task's thread creates it; afterwards only the
- * sampler changes it.
+ * <p>All times are from {@link SteadyClock}. The task's thread creates this object; afterwards only
+ * the sampler changes it.
  */
 final class RunningTask {
   private static final long NEVER = -1;

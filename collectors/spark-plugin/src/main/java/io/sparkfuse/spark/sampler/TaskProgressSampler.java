@@ -18,7 +18,9 @@ final class TaskProgressSampler {
    */
   private static final double BUSY_SHARE = 0.05;
 
-  /** Maximum number of stacks in one pass, because each one pauses its thread for a moment. */
+  /**
+   * Maximum number of stacks in one pass, because reading a stack pauses the thread for a moment.
+   */
   private static final int MAX_STACKS = 64;
 
   private final JvmGauges gauges;

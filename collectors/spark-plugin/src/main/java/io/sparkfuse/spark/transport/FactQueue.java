@@ -17,7 +17,7 @@ import java.util.List;
  * Backlog}, so this queue only covers pauses of the sender.
  *
  * <p>If a task ends while its start is still queued, the start is removed without a number, because
- * the end contains the same values. For jobs of short tasks this is half of all records.
+ * the end contains the same values. For jobs of short tasks, this saves half of all records.
  */
 public final class FactQueue {
   /**

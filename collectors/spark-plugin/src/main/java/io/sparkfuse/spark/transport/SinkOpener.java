@@ -44,7 +44,7 @@ final class SinkOpener {
     if (sink == null && !opening && !closed && (!failed || nowMs - triedMs >= retryMs)) {
       triedMs = nowMs;
       DaemonThreads.of("connect", faults, this::open).start();
-      opening = true; // set last: without memory for the thread, nobody would reset it
+      opening = true; // set last: if the thread cannot start, nothing would reset it
     }
     return sink;
   }

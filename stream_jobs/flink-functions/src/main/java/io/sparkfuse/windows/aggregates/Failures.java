@@ -29,7 +29,10 @@ public final class Failures {
 
   private final TreeMap<String, OfClass> classes = new TreeMap<>();
 
-  /** Failures of one class: their number, the last one, and the hosts and tasks concerned. */
+  /**
+   * Failures of one class: the number of failures, the last failure, and the hosts and tasks
+   * concerned.
+   */
   private static final class OfClass {
     private long count;
     private FailuresOfClass last = FailuresOfClass.getDefaultInstance();

@@ -9,8 +9,8 @@ import java.util.TreeMap;
  * gaps. Numbers that arrive late or twice are counted correctly.
  *
  * <p>If there are more than {@link #MAX_RUNS} runs, the oldest run is settled: its numbers stay
- * counted but are no longer stored. A number below it that arrives later is not counted, so
- * completeness can only be too low.
+ * counted but are no longer stored. A number below a settled run that arrives later is not counted,
+ * so completeness can only be too low.
  */
 public final class SequenceRanges {
   static final int MAX_RUNS = 256;

@@ -54,7 +54,8 @@ public final class Sketches {
   /** The value at a place of the sorted values, counted from 0. */
   private static double valueAt(DDSketch sketch, long place) {
     long last = (long) sketch.getCount() - 1;
-    // The sketch rounds a fractional place down; half a place protects it against rounding errors.
+    // The sketch rounds a fractional place down; adding half a place protects the result against
+    // rounding errors.
     return place >= last ? sketch.getMaxValue() : sketch.getValueAtQuantile((place + 0.5) / last);
   }
 

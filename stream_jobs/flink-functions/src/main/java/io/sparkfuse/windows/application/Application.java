@@ -125,7 +125,7 @@ public final class Application {
   /**
    * Begins a window. A window that is not newer than the last one does not advance the clock.
    *
-   * @param active whether any fact of the application arrived in it
+   * @param active whether any fact of the application arrived in the window
    */
   void beginWindow(long windowEndMs, long windowMs, boolean active) {
     reportsSilent = clock.pass(windowEndMs, windowMs, active) && active;

@@ -74,7 +74,7 @@ final class ApplicationQueries {
     long finishedCpuNs;
     Long endedAtMs;
     boolean outcomeReported;
-    // Why one of its jobs failed; null if none failed.
+    // Why a job of the query failed; null if no job failed.
     String jobFailure;
 
     Query(QueryState saved) {
@@ -196,7 +196,7 @@ final class ApplicationQueries {
     }
   }
 
-  /** Remembers the query of a job, and of its stages in case the start of one of them is lost. */
+  /** Remembers the query of a job and of the job's stages, in case the start of a stage is lost. */
   void add(JobStarted started) {
     long query = started.getSqlExecutionId();
     if (!started.hasSqlExecutionId() || closed.contains(query)) {

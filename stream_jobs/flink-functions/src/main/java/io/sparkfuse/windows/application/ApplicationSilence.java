@@ -25,7 +25,7 @@ final class ApplicationSilence {
   private static final String EXECUTOR = "executor-";
 
   private final ObservedTime clock;
-  // When it last happened, by the clock of the application; null if it never happened.
+  // When each of these last happened, by the clock of the application; null if it never happened.
   private Long driverActive;
   private Long processActive;
   private Long ended;

@@ -20,9 +20,9 @@ import org.apache.flink.types.Row;
  * Forwards the windows of the applications of one Kafka partition. If a window had a tick, adds a
  * quiet window for each application without facts in it.
  *
- * <p>A window without a tick is one in which the broker or the job was not available. No facts
- * could arrive then, so no application counts as silent. The result depends on facts and ticks
- * only, so a replay gives the same result.
+ * <p>In a window without a tick, the broker or the job was not available. Facts could not arrive in
+ * that window, so no application counts as silent. The result depends on facts and ticks only, so a
+ * replay gives the same result.
  *
  * <p>An application is no longer reported after {@link ActiveWindows#SILENT_MS} without facts, or,
  * if it ended, after {@link Application#GRACE_MS}.

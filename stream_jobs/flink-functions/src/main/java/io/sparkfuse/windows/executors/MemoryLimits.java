@@ -56,8 +56,8 @@ final class MemoryLimits {
   }
 
   /**
-   * The limit of an executor of that profile; null if it has none or the profile is unknown.
-   * [bytes]
+   * The memory limit of an executor with this resource profile; null if the executor has no limit
+   * or the profile is unknown. [bytes]
    */
   Long bytes(int profileId) {
     ResourceProfileAdded profile = profiles.get(profileId);

@@ -13,7 +13,10 @@ import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.StringData;
 import org.apache.flink.table.types.logical.RowType;
 
-/** Decodes a Fact into a row of the declared columns, or gives the reason why it cannot. */
+/**
+ * Decodes a Fact into a row of the declared columns, or returns the reason why this is not
+ * possible.
+ */
 final class FactReader {
   static final int PAYLOAD_LIMIT_BYTES = 64 * 1024;
   private static final Descriptor FACT = Fact.getDescriptor();

@@ -14,7 +14,7 @@ public final class Envelopes {
 
   private Envelopes() {}
 
-  /** Returns a LiveRow with these columns only; NULL columns are absent. */
+  /** Returns a LiveRow with only the identifying columns; NULL columns are absent. */
   public static LiveRow of(Row row) {
     LiveRow.Builder envelope = LiveRow.newBuilder();
     for (FieldDescriptor column : COLUMNS) {

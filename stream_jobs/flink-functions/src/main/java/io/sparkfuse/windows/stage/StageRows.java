@@ -180,7 +180,10 @@ final class StageRows {
     }
   }
 
-  /** Running tasks count only until the stage ends, because later they no longer delay it. */
+  /**
+   * Running tasks count only until the stage ends, because after that they no longer delay the
+   * stage.
+   */
   private void setSlowest() {
     SlowestTask slowest = stage.slowest;
     RunningTask oldest = stage.hasEnded() ? null : oldest();
