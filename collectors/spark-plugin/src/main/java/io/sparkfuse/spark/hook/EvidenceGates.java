@@ -13,7 +13,10 @@ final class EvidenceGates {
 
   private EvidenceGates() {}
 
-  /** Refuses wide actions where several users or queries share the driver. */
+  /**
+   * If several users or queries share the driver, refuses all stops except {@code cancel_query} of
+   * one owner's query, which the policy must allow.
+   */
   static GateResult sharedDriver(GateContext context) {
     if (!context.stops() || context.observed.sharedBy == null) {
       return GateResult.PASS;
