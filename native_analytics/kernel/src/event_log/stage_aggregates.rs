@@ -33,7 +33,7 @@ pub const DISTRIBUTIONS: [&str; 5] = [
     "task_bytes",
 ];
 
-/// Values of one distribution. Each takes four bytes; when one does not fit, all are stored in eight.
+/// Values of one distribution. Each value takes four bytes; when a value does not fit, all are stored in eight bytes.
 /// Durations and most sizes fit.
 #[derive(Debug, Clone)]
 pub enum Values {
@@ -141,9 +141,9 @@ pub struct StageAggregates {
     pub killed: i64,
     pub speculative: i64,
     pub without_metrics: i64,
-    /// In the order of `SUMS`.
+    /// The sums, in the order of `SUMS`.
     pub sums: [i64; SUMS.len()],
-    /// In the order of `DISTRIBUTIONS`.
+    /// The distributions, in the order of `DISTRIBUTIONS`.
     pub values: [Values; DISTRIBUTIONS.len()],
     pub spilled_tasks: i64,
     pub spilled_wall_ms: i64,

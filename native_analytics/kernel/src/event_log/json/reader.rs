@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         self.unusual_number(odd)
     }
 
-    /// Reads null, and integers in strings, with fractions or exponents, or with 19 digits and more.
+    /// Reads null, and integers that are in strings, have fractions or exponents, or have 19 or more digits.
     #[cold]
     fn unusual_number(&mut self, odd: &mut u64) -> Result<Option<i64>, LineError> {
         let from = self.at;

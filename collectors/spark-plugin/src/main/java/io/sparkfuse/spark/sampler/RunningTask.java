@@ -71,7 +71,10 @@ final class RunningTask {
     return nowMs - movedMs;
   }
 
-  /** Adds how long ago the task read, wrote and spilled, and how much it spilled meanwhile. */
+  /**
+   * Adds how long ago the task read, wrote and spilled, and how much it has spilled since it last
+   * read or wrote.
+   */
   void copyTo(TaskProgress.Builder progress, long nowMs) {
     reading.copyTo(progress);
     progress

@@ -13,7 +13,7 @@ import java.util.List;
 
 /**
  * Sends an executor's facts through the driver, or with a Kafka producer of its own if the driver
- * does not reply or the settings ask for it.
+ * does not reply or if the settings request it.
  *
  * <p>Facts of executors are samples, so a fact that is sent both ways does no harm. Used by the
  * sampler's thread only.

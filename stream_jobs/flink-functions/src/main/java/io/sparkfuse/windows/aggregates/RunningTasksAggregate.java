@@ -58,7 +58,7 @@ public final class RunningTasksAggregate
       }
     }
 
-    /** Keeps the progress with the highest age, which is the last one. */
+    /** Keeps the progress with the highest age, which is the latest progress. */
     void progress(TaskProgress next) {
       if (progress.size() < MAX_TASKS || progress.containsKey(next.getTaskId())) {
         progress.merge(next.getTaskId(), next, (a, b) -> b.getAgeMs() >= a.getAgeMs() ? b : a);

@@ -7,7 +7,7 @@ import java.util.TreeSet;
 
 /**
  * The running jobs of one application, and the time in which none ran. After the collector was off,
- * both are unknown until a job starts or ends.
+ * the jobs and the time are unknown until a job starts or ends.
  */
 final class ApplicationJobs {
   private final TreeSet<Integer> running = new TreeSet<>();
