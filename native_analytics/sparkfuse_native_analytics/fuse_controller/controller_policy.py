@@ -138,7 +138,7 @@ class PolicyReloader:
         self.policy = read_controller_policy(settings, catalog)
 
     def reload(self) -> ControllerPolicy | None:
-        """Return the new policy if the file changed; after an error, the old policy in shadow mode, with the error."""
+        """Return the new policy if the file changed; for an invalid file, the old policy, limited to shadow mode."""
         stamp = self._file_stamp()
         if stamp == self._stamp:
             return None

@@ -1,4 +1,4 @@
-"""Real Airflow runs tasks that fail on real Spark: doomed retries are refused, transient ones happen with back-off."""
+"""Real Airflow runs tasks that fail on real Spark: doomed retries are refused, and other retries have back-off."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.long
 
 @dataclass(frozen=True)
 class DagRun:
-    """One run of the DAG: state and number of tries by task, the log, and the back-off that the operator had."""
+    """One run of the DAG: state and number of tries of each task, the log, and the back-off of the operator."""
 
     states: dict[str, str]
     tries: dict[str, int]
@@ -72,7 +72,7 @@ class _Airflow:
     ],
 )
 def test_only_doomed_retries_are_refused(dag_run, task_id, state, tries):
-    """A doomed task fails after one try; a transient failure, and one of other code, is retried and succeeds."""
+    """A doomed task fails after one try. After a transient failure, or a failure of other code, the retry succeeds."""
     assert (dag_run.states[task_id], dag_run.tries[task_id]) == (state, tries)
 
 
@@ -90,7 +90,7 @@ def test_log_of_the_task_has_the_reason(dag_run, line):
 
 
 def test_guarded_operator_backs_off(dag_run, request):
-    """A guarded operator has exponential back-off in the form of this version of Airflow."""
+    """A guarded operator has exponential back-off, set in the form that this version of Airflow requires."""
     version = request.node.callspec.params["dag_run"]
 
     assert dag_run.back_off == BACK_OFF[version]

@@ -39,7 +39,7 @@ def now_ms() -> int:
 
 
 class Fuse:
-    """Writes what the windows job, the controller and an operator write about one application."""
+    """Writes the records that the windows job, the controller and an operator write about one application."""
 
     def __init__(self, bus: controller.Bus, keys: Path, app_id: str, start_ms: int, attempt: int = 1) -> None:
         self.bus = bus
@@ -113,7 +113,7 @@ class ActuatorProcess:
         return self._process.wait(60)
 
     def kill(self) -> None:
-        """Send SIGKILL; the next process writes a new log."""
+        """Send SIGKILL to the process; the next process writes a new log."""
         self._process.kill()
         self._process.wait(60)
         self._log.unlink()
@@ -121,7 +121,7 @@ class ActuatorProcess:
 
 @pytest.fixture
 def start_actuator(tmp_path: Path, bus: controller.Bus, keys: Path) -> Iterator:
-    """Return a function that starts an actuator in mode act for a cluster manager; it is stopped after the test."""
+    """Return a function that starts an actuator in mode act; the actuator is stopped after the test."""
     started: list[ActuatorProcess] = []
     config = tmp_path / "actuator.yaml"
     (tmp_path / "policies.jsonl").write_text(f"{policy_line()}\n")

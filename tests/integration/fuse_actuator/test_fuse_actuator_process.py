@@ -15,7 +15,7 @@ RUN_ID = 108_201
 
 @pytest.fixture
 def zombie(bus, keys):
-    """Return an application that ended 50 minutes ago, of a run that began two hours ago."""
+    """Return an application that began two hours ago and ended 50 minutes ago."""
     return Fuse(bus, keys, APP_ID, now_ms() - 2 * HOUR_MS)
 
 
@@ -29,7 +29,7 @@ def yarn(zombie):
 
 
 def test_armed_zombie_is_killed_once(zombie, yarn, start_actuator, operator):
-    """An armed signal with evidence ends the application; a probe does not, and neither does a restart."""
+    """An armed signal with evidence ends the application once; a probe or a restart of the actuator does not end it."""
     process = start_actuator("yarn", {"url": yarn.url})
     zombie.put_row(status="succeeded", outlived_ms=3_000_000)
 
@@ -57,7 +57,7 @@ def test_armed_zombie_is_killed_once(zombie, yarn, start_actuator, operator):
 
 @pytest.mark.long
 def test_each_reading_of_the_broker_can_prevent_the_stop(zombie, yarn, start_actuator, operator, bus):
-    """A signal without its audit record, a hold, and a row that shows life each prevent the stop."""
+    """A missing audit record, a hold, and a row that shows life each prevent the stop."""
     start_actuator("yarn", {"url": yarn.url})
     zombie.arm(operator)
     zombie.put_row(status="succeeded", outlived_ms=3_000_000)

@@ -42,9 +42,9 @@ def applications(url, part):
 
 @pytest.mark.timeout(600)
 def test_hung_application_is_ended_on_a_real_master(bus, keys, operator, start_actuator, tmp_path):
-    """The driver is stopped by SIGSTOP, so nothing inside it can act; the master ends the application.
+    """The driver is stopped by SIGSTOP, so its hook cannot act; the actuator lets the master end the application.
 
-    Its executors end, and another application on the same master continues.
+    The executors of the application end, and another application on the same master continues.
     """
     (port,) = free_ports(1)
     url, limits = f"http://127.0.0.1:{port}", {"spark.cores.max": "1"}

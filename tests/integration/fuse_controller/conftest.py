@@ -148,7 +148,7 @@ class ControllerProcess:
 
 @pytest.fixture
 def make_process(tmp_path: Path, bus: Bus, keys: Path, alertmanager_url: str) -> Iterator:
-    """Return a function that starts a controller in a mode, which needs no probes; all are stopped after the test."""
+    """Return a function that starts a controller that can be armed without probes; it is stopped after the test."""
     processes: list[ControllerProcess] = []
     configuration = tmp_path / "sparkfuse.yaml"
     configuration.write_text("fuse: {arming: {probes: 0}}")

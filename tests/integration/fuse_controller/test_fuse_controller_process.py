@@ -31,14 +31,14 @@ def now_ms():
 
 
 def runaway(bus, app_id, completeness=1.0):
-    """Write a row and a finding of a stage that runs away at the current time."""
+    """Write a row and a finding, with the current time, of a stage that runs away."""
     now = now_ms()
     bus.put("live", (app_id, live_row(app_id, now_ms=now, seq=now, completeness=completeness).SerializeToString()))
     bus.put("findings", (f"finding-{app_id}", to_json(finding(app_id, now_ms=now, completeness=completeness))))
 
 
 def healthy_fleet(bus):
-    """Write rows of healthy applications, so that a few runaways are a small share of the cluster."""
+    """Write rows of healthy applications, so that a few runaway ones are only a small share of the cluster."""
     now = now_ms()
     rows = [(f"healthy-{n}", healthy_row(f"healthy-{n}", now_ms=now, seq=now)) for n in range(60)]
     bus.put("live", *((app_id, row.SerializeToString()) for app_id, row in rows))
@@ -51,15 +51,15 @@ def records(bus):
 
 
 def steps(bus, app_id):
-    """Return the steps of RULE about an application, in order; a held step has the name of its gate.
+    """Return the steps of RULE about an application, in order; a refused step is followed by the name of its gate.
 
-    The controller probes the other rules too, as their control sample.
+    Steps of other rules are left out: the controller probes them as their control sample.
     """
     return [f"{each.step} {each.gate}".strip() for each in records(bus) if (each.app_id, each.rule) == (app_id, RULE)]
 
 
 def signals_of_rule(bus, key_ring):
-    """Return the messages of the topic ``signals`` about RULE, each with its verified signal."""
+    """Return the messages of the topic ``signals`` about RULE, each with the signal that it contains."""
     found = [(message, from_json(SignedMessage, message.value())) for message in bus.all_of("signals")]
     signals = [(message, verify(each, Signal, "signals", "act", key_ring, now_ms())) for message, each in found]
     return [(message, signal) for message, signal in signals if signal.rule == RULE]
@@ -70,7 +70,7 @@ def wait_for_steps(bus, app_id, expected):
 
 
 def silence(url, **labels):
-    """Silence alerts with these labels; no alert exists."""
+    """Silence alerts with these labels, although no such alert exists."""
     now = datetime.now(UTC)
     matchers = [{"name": name, "value": value, "isRegex": False, "isEqual": True} for name, value in labels.items()]
     content = {"matchers": matchers, "startsAt": now.isoformat(), "endsAt": (now + timedelta(hours=1)).isoformat(),
@@ -83,7 +83,7 @@ def silence(url, **labels):
 
 
 def dead_letter_topics(bus):
-    """Return the topics that dead letters came from."""
+    """Return the topics from which the dead letters came."""
     return {from_json(DeadLetter, each.value()).topic for each in bus.all_of("dead-letters")}
 
 
@@ -97,7 +97,7 @@ def arm(bus, operator):
 
 @pytest.mark.timeout(900)
 def test_runaway_gets_one_signed_signal_despite_a_kill(bus, make_process, key_ring, operator, alertmanager_url):
-    """An armed rule sends one signal that the public key verifies; a restart after a kill sends no second one.
+    """For an armed rule, the controller sends one valid signal, and no second one after a kill and a restart.
 
     Incomplete evidence, a silence without an alert, and a hold prevent the signal; invalid records become dead letters.
     """
@@ -138,7 +138,7 @@ def test_runaway_gets_one_signed_signal_despite_a_kill(bus, make_process, key_ri
 
 @pytest.mark.timeout(600)
 def test_second_controller_fences_the_first(bus, make_process, operator, key_ring):
-    """The first controller exits with code 4 at its next step and sends nothing more. The second one acts."""
+    """The first controller exits with code 4 at its next step and sends nothing more. The second controller acts."""
     arm(bus, operator)
     first = make_process("act")
     second = make_process("act", "second")
@@ -156,10 +156,7 @@ def test_second_controller_fences_the_first(bus, make_process, operator, key_rin
 
 @pytest.mark.timeout(600)
 def test_shadow_mode_asks_the_hook(bus, make_process, key_ring):
-    """In shadow mode, all signals are probes.
-
-    They are sent for a finding, and for a healthy stage as a control sample.
-    """
+    """In shadow mode, every signal is a probe: for a finding, or for a healthy stage as a control sample."""
     process = make_process("shadow")
     now = now_ms()
     runaway(bus, "app-runaway")
@@ -174,7 +171,7 @@ def test_shadow_mode_asks_the_hook(bus, make_process, key_ring):
 
 @pytest.mark.timeout(600)
 def test_deleted_configuration_disarms(bus, make_process, operator, tmp_path):
-    """If sparkfuse.yaml is deleted, an armed rule stops nothing, and the audit log has the reason."""
+    """After sparkfuse.yaml is deleted, an armed rule stops nothing, and the audit log states the reason."""
     arm(bus, operator)
     process = make_process("act")
     (tmp_path / "sparkfuse.yaml").unlink()
@@ -187,7 +184,7 @@ def test_deleted_configuration_disarms(bus, make_process, operator, tmp_path):
 
 @pytest.mark.timeout(600)
 def test_operator_commands_hold_explain_and_verify(bus, make_process, keys, operator):
-    """`sparkfuse fuse` holds, explains, lists and verifies; a release ends the hold."""
+    """`sparkfuse fuse` sets and releases a hold, explains an application, and lists and verifies the audit log."""
     arm(bus, operator)
     process = make_process("act")
 

@@ -1,4 +1,4 @@
-"""Real hooks in one JVM, driven line by line; HookSimulator.java describes the commands."""
+"""Real hooks in one JVM, which reads one command per line; HookSimulator.java describes the commands."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ FAULTS = ("abort", "crash before", "crash after", "unknown")
 
 
 def run(world: World) -> None:
-    """Run one schedule; the world has the violations afterwards."""
+    """Run one schedule; afterwards `world.violations` lists the violations."""
     for rule, action in ACTIONS.items():
         world.control(Control(control_id=f"arm-{action}", kind="arm", rule=rule, action=action, until_ms=_later(world)))
     for _ in range(STEPS):
@@ -40,7 +40,7 @@ def _time_passes(world: World) -> None:
 
 
 def _job_changes(world: World) -> None:
-    """Change a job: its stage starts or stops to run away or hang, or ends, or a new run of it starts."""
+    """Change a job: its stage starts or stops running away or hanging, or ends, or a new run of the job starts."""
     app_id = _application(world)
     stage = world.stages[app_id]
     change = world.random.randrange(9)
@@ -59,7 +59,7 @@ def _job_changes(world: World) -> None:
 
 
 def _detection_reports(world: World) -> None:
-    """Publish what detection knows about a stage and its task, which may be wrong."""
+    """Publish what detection reports about a stage and its task; the report may be wrong."""
     app_id = _application(world)
     stage = world.stages[app_id]
     right = {RULE: stage.spilled_bytes >= SPILLED, STUCK: stage.stuck}
@@ -83,7 +83,7 @@ def _controller_works(world: World) -> None:
 
 
 def _controller_starts(world: World) -> None:
-    """Start or restart a controller, also beside another one that has not read its records yet."""
+    """Start or restart a controller, possibly while another controller still runs and has unread records."""
     skew_ms = world.random.choice((0, 0, 0, 5_000, -5_000, 45_000, -45_000))
     try:
         world.controllers[world.random.randrange(2)] = Controller(world, skew_ms)

@@ -50,7 +50,7 @@ def build(hooks: HookProcess, tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.mark.timeout(3_000)
 def test_no_schedule_violates_an_invariant(build):
-    """No schedule with lost, repeated or delayed records and restarts violates an invariant.
+    """No invariant is violated, even if records are lost, repeated or delayed and processes restart.
 
     No act happens without hook, arming or budget, or against a hold.
     """
@@ -79,7 +79,7 @@ def test_removed_gate_of_the_hook_is_found(build, gate):
 def test_removed_gate_of_the_controller_is_found(build, gate):
     """If one gate of the controller is removed, a schedule violates an invariant.
 
-    Gates that the hook repeats are excluded.
+    Gates of the controller that the hook also has are excluded.
     """
     assert any(_violates(build(seed, without_gate=gate)) for seed in range(MUTANT_SCHEDULES))
 

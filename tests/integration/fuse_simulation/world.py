@@ -56,7 +56,7 @@ class Entry:
 
 @dataclass
 class Kafka:
-    """The topics, and the id of the one producer that may write transactions."""
+    """The topics, and the only controller that may write transactions."""
 
     now_ms: int = START_MS
     topics: dict[str, list[Entry]] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Stage:
 
 
 class View:
-    """What detection knows about each stage. It replaces LiveView, whose query engine costs too much per call."""
+    """What detection reports about each stage. It replaces LiveView, whose query engine takes too long per call."""
 
     def __init__(self) -> None:
         self.rows: dict[Run, dict[str, Any]] = {}
@@ -95,7 +95,7 @@ class View:
         self.variants = tuple(variants)
 
     def evaluate(self, now_ms: int, _stated: Mapping[Scope, Mapping[str, str]]) -> Mapping[Scope, list[RuleMatch]]:
-        """Return a match of each rule for each row for which detection says so."""
+        """Return a match of a rule for each row for which detection reports that the rule fires."""
         return {
             scope_of(run, rule): [RuleMatch(scope_of(run, rule), variant, "critical", row)
                                   for variant in self.variants if variant.rule.id == rule]
@@ -124,7 +124,7 @@ def scope_of(run: Run, rule: str) -> Scope:
 
 
 class CrashError(RuntimeError):
-    """The process of a controller crashes here."""
+    """Raised where the schedule lets the process of a controller crash."""
 
 
 class Controller:
@@ -185,7 +185,7 @@ class Controller:
             raise FencedError("it is unknown whether a step was written")
 
     def read(self, most: int | None) -> None:
-        """Read up to ``most`` records of each topic; None reads to the ends."""
+        """Read up to ``most`` records of each topic, or all records if ``most`` is None."""
         for topic in self.positions:
             entries = self.world.kafka.of(topic)
             begin = self.positions[topic]
@@ -247,7 +247,7 @@ class World:
     # ---- jobs
 
     def new_run(self, app_id: str) -> None:
-        """Start a new run of an application, with the same id and a hook of its own."""
+        """Start a new run of an application, which has the same application id and a new hook."""
         attempt = self.random.randrange(2)
         run = Run(CLUSTER, app_id, attempt, self.kafka.now_ms)
         self.stages[app_id] = Stage(run)
@@ -260,7 +260,7 @@ class World:
         self.hooks.ask("outcome", app_id, ended=True, freed=2, unfreed=0)
 
     def report(self, app_id: str, fires: Mapping[str, bool]) -> None:
-        """Let detection publish a row, and a finding for each rule, which may be wrong about the stage."""
+        """Let detection publish a row and a finding for each rule; both may be wrong about the stage."""
         stage, now = self.stages[app_id], self.kafka.now_ms
         self.sequence += 1
         row = {"window_end_ms": now, "completeness": 1.0, "tenant": "sales", **fires}
@@ -384,6 +384,6 @@ class World:
 
 
 def _receipt(receipt: Mapping[str, Any]) -> bytes:
-    """Return a receipt as its topic has it."""
+    """Return a receipt in the form that the topic `receipts` contains."""
     known = {field.name for field in Receipt.DESCRIPTOR.fields}
     return to_json(Receipt(**{name: value for name, value in receipt.items() if name in known and value is not None}))

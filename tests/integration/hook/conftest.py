@@ -59,7 +59,7 @@ class Signer:
         self.inline = f"{purpose}:{LAST_DAY}:{base64.b64encode(der).decode()}"
 
     def write_public_key(self, path: Path) -> str:
-        """Write the key as PEM and return its entry of the setting."""
+        """Write the public key as PEM and return its entry for the plugin's setting."""
         path.write_bytes(self._public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
         return f"{self.purpose}:{LAST_DAY}:{path}"
 
@@ -95,7 +95,7 @@ class Fuse:
         self._put("controls", str(fields["control_id"]), signer.envelope(json.dumps(content), topic="controls"))
 
     def receipts(self, signal_id: str) -> list[dict]:
-        """Return the receipts of a signal that have arrived, in order."""
+        """Return the receipts of a signal that have arrived so far, in order."""
         found = [json.loads(value) for value in self._receipts.read()]
         return [each for each in found if each.get("signal_id") == signal_id]
 
@@ -109,7 +109,7 @@ class Fuse:
         return wait_for(find, 180, f"the receipt of {signal_id}")
 
     def unverified(self) -> int:
-        """Return how many records the hook has reported as not verified."""
+        """Return the number of records that the hook has reported as not verified."""
         return sum(json.loads(value).get("unverified_records", 0) for value in self._receipts.read())
 
     def close(self) -> None:
@@ -121,7 +121,7 @@ class Fuse:
 
 
 def signal(app_id: str, start_ms: int, signal_id: str, generation: int, /, **changes: object) -> str:
-    """Return the payload of a valid signal with changes; a change to None removes the field."""
+    """Return the payload of a valid signal after the changes; a change to None removes the field."""
     now = int(time.time() * 1000)
     content = {
         "signal_id": signal_id,
@@ -168,7 +168,7 @@ def fuse(kafka_bootstrap: str, topics: str) -> Iterator[Fuse]:
 
 
 class Target:
-    """One running job, with the signals that name it."""
+    """One running job, and functions to send signals to it."""
 
     def __init__(self, job: SparkRun, fuse: Fuse, facts: Facts, signer: Signer) -> None:
         self.job, self._fuse, self._facts, self._signer = job, fuse, facts, signer

@@ -1,4 +1,4 @@
-"""Acts of the hook on real Spark: each ends what it names, and leaves the rest of the job alone."""
+"""Acts of the hook on real Spark: each act ends its target and leaves the rest of the job alone."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_killed_task_is_started_again(start, fuse, facts, until, version):
 
 @pytest.mark.timeout(1_200)
 def test_hold_that_arrives_after_the_signal_wins(start, fuse, until):
-    """The driver does not run while signal and hold arrive, like in a long pause; then the hold is obeyed."""
+    """If a signal and a hold arrive while the driver is paused, the hook obeys the hold after the pause."""
     target, operator = start("spark4", "waiting_tasks.py")
     wait_for(target.running, 240, "a running task with progress")
     [driver] = _jvms(target.job)
@@ -80,7 +80,7 @@ def test_application_is_stopped_with_exit_code(start, fuse, tmp_path, version):
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_streaming_query_is_stopped_by_itself(start, fuse, facts, version):
-    """Only cancel_query by a policy for shared drivers stops it, by its own stop: it ends without an exception."""
+    """Only cancel_query of a policy for shared drivers stops a streaming query; the query ends without an exception."""
     target, _ = start(version, "streaming_query.py")
     tasks = wait_for(target.running, 240, "a running task with progress")
     [query] = {each.sql_execution_id for each in facts.of("job_started") if tasks[0].stage_id in each.stage_ids}
@@ -96,7 +96,7 @@ def test_streaming_query_is_stopped_by_itself(start, fuse, facts, version):
 
 
 def _jvms(job: SparkRun) -> list[int]:
-    """Return the processes of a job's JVM: the driver, which in local mode runs the tasks too."""
+    """Return the driver processes of a job; in local mode, the driver also runs the tasks."""
     children = Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
     return [int(child) for child in children if "java" in Path(f"/proc/{child}/cmdline").read_text()]
 

@@ -1,4 +1,4 @@
-"""A Connect server with two users: the block of one exceeds its limit, and the other one notices nothing."""
+"""A Connect server with two users: if the block of one user exceeds its limit, the other user is not affected."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def seen(kafka_bootstrap: str, topics: str, tmp_path: Path) -> Iterator[Seen]:
 
 @pytest.fixture
 def run_job(kafka_bootstrap: str, topics: str, tmp_path: Path) -> Iterator[Callable[[str, str], SparkRun]]:
-    """Return a function that starts a job with small spills; the stop of a stage is allowed."""
+    """Return a function that starts a job that spills little data; cancel_stage is allowed."""
     runs: list[SparkRun] = []
 
     def start(version: str, script: str) -> SparkRun:
@@ -81,9 +81,9 @@ def run_job(kafka_bootstrap: str, topics: str, tmp_path: Path) -> Iterator[Calla
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_straggler_after_heavy_spill_is_quiet(run_job, seen, tmp_path, version):
-    """A task that only computes after a heavy spill is no runaway, live and in the hook.
+    """A task that only computes after a heavy spill is not a runaway, neither in live rows nor for the hook.
 
-    Before, tasks spill ten times the budget and end.
+    Before that, other tasks spill ten times the budget and end.
     """
     job = run_job(version, "early_spill.py")
     app_id = job.wait_for_line("APPLICATION")
@@ -104,7 +104,7 @@ def test_straggler_after_heavy_spill_is_quiet(run_job, seen, tmp_path, version):
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_sort_of_a_cross_join_is_a_runaway(run_job, seen, version):
-    """A task that reads nothing more and still spills fires the rule, and the hook's counters agree."""
+    """A task that no longer reads but still spills fires the rule, and the hook's counters agree."""
     job = run_job(version, "runaway_sort.py")
     app_id = job.wait_for_line("APPLICATION").split()[0]
     row = seen_stage(seen, app_id, lambda row: severities([row]) == ["critical"])
@@ -115,7 +115,7 @@ def test_sort_of_a_cross_join_is_a_runaway(run_job, seen, version):
 
 
 def since(columns: dict[str, Any], name: str) -> bool:
-    """Return whether this time is over the threshold of the rule."""
+    """Return whether the column ``name``, a time since progress, has reached the threshold of the rule."""
     return bool(columns.get(name, 0) >= RULE.params["max_since_progress_ms"].value)
 
 
@@ -157,7 +157,7 @@ def counters(job: SparkRun, stage_id: int, condition: Callable[[dict[str, int]],
 
 
 def hook_agrees(columns: dict[str, int]) -> bool:
-    """Return whether the counters satisfy all needs of the policy; a missing counter satisfies none."""
+    """Return whether the counters satisfy all conditions of the policy; a missing counter satisfies no condition."""
     return all(
         need.column in columns and OPERATORS[need.operator](columns[need.column], need.threshold)
         for need in signal_conditions(RULE)

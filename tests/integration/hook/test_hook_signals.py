@@ -53,7 +53,7 @@ def spilling_stage(facts: Facts, after: int = -1) -> int:
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_only_valid_signal_stops_job_with_reason(start_job, fuse, facts, tmp_path, version):
-    """An invalid signal is refused with a receipt. A valid one stops the stage, and the job shows its reason."""
+    """An invalid signal is refused with a receipt. A valid signal stops the stage, and the job shows the reason."""
     signer, unknown, rotated, operator = Signer(), Signer(), Signer(), Signer("approve")
     keys = [signer.write_public_key(tmp_path / "public.pem"), rotated.inline, operator.inline]
     job = start_job(version, ",".join(keys))
@@ -123,7 +123,7 @@ def test_query_is_cancelled_and_application_is_stopped(start_job, fuse, facts, v
 
 
 def _check_orders(fuse: Fuse, app_id: str, order: Callable[..., str], signer: Signer, operator: Signer) -> None:
-    """Check that nothing is stopped without an arming or during a hold, and that a probe never stops anything."""
+    """Check that no signal stops anything without an arming or during a hold, and that a probe never stops anything."""
     fuse.send(app_id, signer.envelope(order("unarmed-first", 20)))
     assert fuse.receipt("unarmed-first")["gate"] == "armed"
     fuse.control(operator, control_id="arm-1", kind="arm", rule=RULE, job="run*", action="cancel_stage")
@@ -140,7 +140,7 @@ def _check_orders(fuse: Fuse, app_id: str, order: Callable[..., str], signer: Si
 def _check_refusals(
     fuse: Fuse, app_id: str, order: Callable[..., str], signer: Signer, unknown: Signer, rotated: Signer
 ):
-    """Send invalid signals and check that each is refused with a receipt, or counted if it is not signed."""
+    """Send invalid signals; check that each is refused with a receipt, or only counted if it is not signed."""
     now = int(time.time() * 1000)
     wrong = {
         "other-application": (order("other-application", 9, app_id="app-x"), "refused", "another app"),

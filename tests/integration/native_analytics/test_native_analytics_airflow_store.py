@@ -1,4 +1,4 @@
-"""The Airflow integration asks the real store engine why an application failed."""
+"""The Airflow integration queries a real ClickHouse engine for the reason of an application's failure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Clock:
 
 
 def job_ended(client, job_id: int, reason: str | None, app_id: str = APP) -> None:
-    """Store the end of a job; it succeeded if there is no reason."""
+    """Store the end of a job; without a reason, the job succeeded."""
     columns = ["event_id", "app_id", "app_start_ms", "event_time_ms", "job_ended_job_id", "job_ended_succeeded",
                "job_ended_failure_reason"]  # fmt: skip
     row = [f"{app_id}-{job_id}", app_id, START_MS, START_MS + job_id, job_id, reason is None, reason]
@@ -42,7 +42,7 @@ def application_ended(client) -> None:
 
 
 def act(client, outcome: str = "", signal_id: str = "s1") -> None:
-    """Store an act of the fuse, and its outcome if it is verified."""
+    """Store an act of the fuse, and the outcome of the act if one is given."""
     columns = ["sequence", "app_id", "step", "mode", "action", "signal_id", "outcome", "reason", "at_ms"]
     rows = [[1, APP, "sent", "act", "cancel_stage", signal_id, None, "stage 7 spilled 60 GiB", START_MS]]
     if outcome:
@@ -67,7 +67,7 @@ def ask(settings, wait_seconds: float = 3.0, clock: Clock | None = None):
     ],
 )
 def test_last_job_decides(client, settings, jobs, expected):
-    """The job that ended last decides; a failure that the application survived does not."""
+    """The job that ended last decides, not an earlier failure that the application survived."""
     for job_id, reason in enumerate(jobs):
         job_ended(client, job_id, reason)
     job_ended(client, 7, MISSING, "app-of-somebody-else")
@@ -81,7 +81,7 @@ def test_last_job_decides(client, settings, jobs, expected):
     [("", ("never", "fuse")), ("ended", ("never", "fuse")), ("refused", ("transient", "network"))],
 )
 def test_act_of_the_fuse_decides_unless_the_hook_refused(client, settings, outcome, expected):
-    """An act that ended the work, or is not verified yet, is the reason; an act that the hook refused is not."""
+    """An act is the reason if it ended the work or is not verified yet, but not if the hook refused it."""
     act(client, outcome)
     job_ended(client, 1, REFUSED)
     application_ended(client)
@@ -90,7 +90,7 @@ def test_act_of_the_fuse_decides_unless_the_hook_refused(client, settings, outco
 
 
 def test_waits_for_the_loader(client, settings):
-    """Until the store has the end of the application, the question is repeated, but not for ever."""
+    """The query is repeated until the store has the end of the application, but not for ever."""
     clock = Clock()
 
     assert ask(settings, 3.0, clock) is None

@@ -1,4 +1,4 @@
-"""The verdict of the Airflow integration on exceptions and texts."""
+"""The verdict of the Airflow integration on exceptions and on failure texts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_fuse_reason_of_spark_is_kept():
 
 
 def test_circular_causes_end():
-    """A chain of causes that refers to itself is read only once around."""
+    """A circular chain of causes does not cause an endless loop."""
     first, second = ValueError("a"), ValueError("b")
     first.__cause__, second.__cause__ = second, first
 
@@ -67,7 +67,7 @@ def test_circular_causes_end():
 
 
 def test_larger_passes_unless_it_is_refused():
-    """By default a failure for lack of memory passes unchanged, because an operator may change the memory."""
+    """By default a failure for lack of memory passes unchanged, because a person may increase the memory."""
     with pytest.raises(Py4JJavaError), refuse_doomed_retries():
         raise Py4JJavaError("java.lang.OutOfMemoryError: Java heap space")
 
@@ -83,7 +83,7 @@ def test_success_passes_the_result():
 
 
 def test_integration_needs_no_heavy_package():
-    """The integration imports only the standard library and YAML, so it fits into the environment of Airflow."""
+    """The integration imports only the standard library and YAML, so it can be installed beside Airflow."""
     code = (
         "import sys; import sparkfuse.airflow; from sparkfuse.airflow.verdict import verdict_of_text as v; v('x');"
         "import sparkfuse.airflow.store;"
@@ -101,5 +101,5 @@ def _with_paths(code: str) -> str:
 
 
 def test_verdict_is_one_sentence_each():
-    """A verdict reads as advice, failure class and evidence."""
+    """The text of a verdict consists of advice, failure class and evidence."""
     assert str(Verdict("transient", "network", "refused")) == "Sparkfuse: a retry can succeed (network). refused"

@@ -1,4 +1,4 @@
-"""A zombie application, an armed rule, and an actuator that would end it; its edge keeps everything in memory."""
+"""Test data: a zombie application, an armed rule, and an actuator that would end the application, all in memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ INSTANCE = "appattempt_1795220000000_0042_000001"
 
 
 def policy_line(*, approval: bool = False, rule: str = RULE) -> str:
-    """Return a policy with an external stop half an hour after the end."""
+    """Return a policy that allows an external stop half an hour after the application has ended."""
     return json.dumps(
         {
             "rule": rule,
@@ -47,7 +47,7 @@ def policy_line(*, approval: bool = False, rule: str = RULE) -> str:
 
 
 class ScriptedManager:
-    """A cluster manager in memory: what it finds, and what a stop does."""
+    """A cluster manager in memory; the test sets what it finds and what a stop does."""
 
     def __init__(self) -> None:
         self.found: Found = Running(INSTANCE, START_MS - 20_000, 1)
@@ -72,7 +72,7 @@ class ScriptedManager:
 
 @dataclass
 class Edge:
-    """The edge in memory. ``on_receipt`` runs when a receipt with this outcome is written."""
+    """The actuator's edge in memory. ``on_receipt`` runs when a receipt with this outcome is written."""
 
     keys: Keys
     receipts: list[Receipt] = field(default_factory=list)
@@ -129,7 +129,7 @@ class Edge:
 
 
 class Scene:
-    """Everything of one test; each part can be changed before a signal is sent."""
+    """All parts of one test; each part can be changed before a signal is sent."""
 
     def __init__(self, folder: Path, keys: Keys) -> None:
         self.keys, self.folder = keys, folder
@@ -145,7 +145,7 @@ class Scene:
         self._actuator: Actuator | None = None
 
     def actuator(self) -> Actuator:
-        """Return the actuator, which is created from the parts at the first signal."""
+        """Return the actuator; the first call creates it from the parts."""
         if self._actuator is None:
             self.settings.policies.write_text("".join(f"{line}\n" for line in self.lines))
             policies = read_external_policies(self.settings.policies)
@@ -153,7 +153,7 @@ class Scene:
         return self._actuator
 
     def restart(self) -> None:
-        """Replace the process; only its file and the topics stay."""
+        """Replace the actuator process; only its state file and the topics remain."""
         self._actuator = None
 
     def control(self, control) -> None:

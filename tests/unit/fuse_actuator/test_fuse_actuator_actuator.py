@@ -1,4 +1,4 @@
-"""The steps of the external actuator: probes, the second reading, the end, restarts, and faults of its parts."""
+"""Tests the steps of the external actuator: probe, second reading, stop, restart, and faults of its parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.unit.fuse_actuator.actuator_scene import INSTANCE, NOW_MS, START_MS, 
 
 
 def test_zombie_is_ended_once_and_its_end_is_reported(scene):
-    """The receipts show each step; `ended` is written after the cluster manager reported the end."""
+    """The receipts show each step; `ended` is written only after the cluster manager has reported the end."""
     assert scene.send(scene.signal()) == ("ended", "")
     assert scene.outcomes() == ["received", "requested", "ended"]
     assert scene.manager.stops == [INSTANCE]
@@ -47,7 +47,7 @@ def test_application_that_does_not_end_is_unfreed(scene, after_stop):
 
 @pytest.mark.parametrize(("after_stop", "outcome"), [(Running(INSTANCE, START_MS, 1), "failed"), (Ended("x"), "ended")])
 def test_refused_stop_is_reported(scene, after_stop, outcome):
-    """A stop that the manager refuses is `failed`, unless the application has ended nevertheless."""
+    """If the manager refuses a stop, the outcome is `failed`, unless the application has ended anyway."""
     scene.manager.error, scene.manager.after_stop = "409 Conflict", after_stop
 
     assert scene.send(scene.signal()) == (outcome, "")
@@ -55,7 +55,7 @@ def test_refused_stop_is_reported(scene, after_stop, outcome):
 
 @pytest.mark.parametrize("would_act", [True, False])
 def test_probe_is_answered_and_never_acts(scene, would_act):
-    """A probe needs neither the mode act, nor an arming, nor a listed job; the manager is only read."""
+    """A probe needs neither mode act, nor an arming, nor a listed job; the manager is only queried."""
     scene.settings = replace(scene.settings, mode="shadow", jobs=())
     scene.edge.book = type(scene.edge.book)(scene.keys.ring)
     if not would_act:
@@ -68,7 +68,7 @@ def test_probe_is_answered_and_never_acts(scene, would_act):
 
 
 def test_probe_that_is_not_valid_is_no_answer(scene):
-    """A probe that is expired is no valid question, so it gets no answer that counts."""
+    """An expired probe is refused, so its receipt is not counted as an answer."""
     signal = scene.signal(probe=True, issued_ms=NOW_MS - 130_000, expires_ms=NOW_MS - 10_000)
 
     assert scene.send(signal, appended_ms=NOW_MS - 130_000) == ("expired", "lifetime")
@@ -86,7 +86,7 @@ def test_probe_that_is_not_valid_is_no_answer(scene):
     ids=["held", "ended", "replaced", "alive", "expired"],
 )
 def test_change_after_the_request_prevents_the_stop(scene, change, expected):
-    """Everything is read again after the request was recorded, so a change in between prevents the stop."""
+    """After the request is recorded, everything is read again, so a change in the meantime prevents the stop."""
     scene.edge.on_receipt["requested"] = lambda: change(scene)
 
     assert scene.send(scene.signal()) == expected
@@ -95,7 +95,7 @@ def test_change_after_the_request_prevents_the_stop(scene, change, expected):
 
 @pytest.mark.parametrize("at", ["received", "requested"])
 def test_receipt_that_is_not_confirmed_prevents_the_stop(scene, at):
-    """Without the broker's confirmation there is neither a trusted time nor a record, so nothing is stopped."""
+    """If the broker does not confirm a receipt, there is neither a trusted time nor a record, so nothing is stopped."""
     if at == "received":
         scene.edge.acknowledges = False
     else:
@@ -114,7 +114,7 @@ def test_signals_for_others_are_ignored(scene, changes):
 
 @pytest.mark.parametrize("purpose", ["switch", "approve"])
 def test_key_of_another_purpose_stops_nothing(scene, purpose):
-    """A key that may switch collectors or approve cannot end an application."""
+    """A key for switching collectors or for approvals cannot end an application."""
     assert scene.send(scene.signal(), purpose=purpose) is None
     assert scene.manager.looks == 0
 
@@ -129,7 +129,7 @@ def test_forged_record_is_counted_and_ignored(scene, content):
 
 
 def test_duplicate_and_replay_after_restart_stop_once(scene):
-    """A signal is carried out once, also if the process is replaced and reads it again."""
+    """A signal is carried out only once, even if the process is replaced and reads the signal again."""
     scene.settings = replace(scene.settings, budget=OwnBudget(9, 9))
     scene.send(scene.signal())
     for _ in range(2):
@@ -142,7 +142,7 @@ def test_duplicate_and_replay_after_restart_stop_once(scene):
 
 
 def test_budget_survives_a_restart_and_renews_after_an_hour(scene):
-    """A restart does not renew the budget; an hour does."""
+    """A restart does not renew the budget; only the passing of an hour does."""
     scene.send(scene.signal(7))
     scene.manager.found = Running(INSTANCE, START_MS, 1)
     scene.restart()
@@ -157,7 +157,7 @@ def test_budget_survives_a_restart_and_renews_after_an_hour(scene):
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"epoch": 1}', '{"epoch": "x", "accepted": {}, "stops": []}'])
 def test_unreadable_memory_prevents_the_start(scene, content):
-    """A process that cannot read its memory does not start: it could act twice."""
+    """A process that cannot read its memory does not start, because it could act twice."""
     scene.settings.state_file.write_text(content)
 
     with pytest.raises(MemoryUnusableError):
@@ -165,7 +165,7 @@ def test_unreadable_memory_prevents_the_start(scene, content):
 
 
 def test_memory_that_cannot_be_written_prevents_the_stop(scene):
-    """If the request cannot be written to disk first, nothing is requested."""
+    """If the stop cannot be written to disk first, it is not requested."""
     scene.actuator()
     scene.settings.state_file.with_name(".actuator.json.new").mkdir()
 
@@ -174,7 +174,7 @@ def test_memory_that_cannot_be_written_prevents_the_stop(scene):
 
 
 def test_memory_forgets_what_cannot_matter(tmp_path):
-    """The file holds a day at most, and reads back what was written."""
+    """The file contains at most one day, and what is read is what was written."""
     old = Memory().admit("app-old", 3, 5, NOW_MS - FORGET_MS).spend(Stop(NOW_MS - FORGET_MS, "app-old", "job"), "a-1")
     memory = old.admit("app-new", 4, 9, NOW_MS).spend(Stop(NOW_MS, "app-new", "job"), "a-2")
     write_memory(tmp_path / "memory.json", memory)
@@ -187,7 +187,7 @@ def test_memory_forgets_what_cannot_matter(tmp_path):
 
 
 def test_approval_that_the_policy_does_not_need_is_not_read(scene):
-    """A malformed approval of a policy without approvals neither stops the process nor the act."""
+    """If the policy needs no approval, a malformed approval neither ends the process nor prevents the act."""
     signal = scene.signal(line=policy_line())
     signal.approval.payload = "not json"
 

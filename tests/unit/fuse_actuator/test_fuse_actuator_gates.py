@@ -1,4 +1,4 @@
-"""Each gate of the external actuator prevents one wrong stop: without the gate, the test's stop happens."""
+"""Each gate of the external actuator prevents one wrong stop, which happens if the gate is removed."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ ALSO_PREVENTED_BY = {"timestamp": ("clock", "lifetime")}
 
 
 def test_each_gate_has_a_case():
-    """No gate is added without a case."""
+    """Each gate has a test case."""
     assert set(CASES) == set(GATES)
 
 
@@ -175,7 +175,7 @@ def test_stop_would_happen_without_the_gate(scene, gate):
     ids=["no row", "from the future", "incomplete", "of another run"],
 )
 def test_unclear_evidence_stops_nothing(scene, row):
-    """A row that is missing, from the future, of incomplete facts or of another run is no evidence."""
+    """A row is not evidence if it is missing, from the future, computed from incomplete facts, or of another run."""
     scene.edge.latest = row(scene)
 
     assert scene.send(scene.signal()) == ("blind", "evidence")
@@ -198,7 +198,7 @@ def test_unreachable_controls_are_a_hold(scene):
 
 @pytest.mark.parametrize("found", [Ended("KILLED"), Unknown("403"), Unknown("two pods")])
 def test_anything_but_running_stops_nothing(scene, found):
-    """An application that has ended, or whose state is not known, is not stopped."""
+    """An application is not stopped if it has ended or its state is not known."""
     scene.manager.found = found
 
     assert scene.send(scene.signal()) == ("blind", "manager")
@@ -222,7 +222,7 @@ def test_approval_must_fit(scene, approval, reason):
 
 
 def test_approval_is_used_once(scene):
-    """A valid approval allows one stop, also after a restart."""
+    """A valid approval allows only one stop, even after a restart."""
     scene.settings = replace(scene.settings, budget=type(scene.settings.budget)(9, 9))
     first = scene.approve(scene.signal(line=policy_line(approval=True)))
 

@@ -1,4 +1,4 @@
-"""Each cluster manager against an HTTP server with its documented interface and its errors."""
+"""Tests each cluster manager's client with an HTTP server that answers as documented, and with errors."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def application(backend, **changes):
 
 
 class Stage:
-    """One manager with its server; the application of ``IDS`` runs."""
+    """One manager's client with its server; the application of ``IDS`` runs."""
 
     def __init__(self, backend: str, folder: Path) -> None:
         self.backend, self.app = backend, application(backend)
@@ -67,7 +67,7 @@ class Stage:
         self.token.write_text(f"{TOKEN}\n")
 
     def run(self) -> None:
-        """Show the application as running."""
+        """Let the server report the application as running."""
         started = STARTED if self.backend == "kubernetes" else STARTED_MS
         arguments = {"kubernetes": (self.app.app_id, "uid-1", started), "databricks": (RUN_ID, started)}
         self.interface.add(*arguments.get(self.backend, (self.app.app_id, started)))
@@ -108,7 +108,7 @@ def test_running_application_is_found_and_ended(stage):
 
 
 def test_other_instance_is_never_ended(stage):
-    """If another instance runs than the one that was found, nothing is asked of the manager, or the manager refuses."""
+    """If another instance than the found one runs, the client does not request the stop, or the manager refuses it."""
     with pytest.raises(ManagerError):
         stage.manager().stop(stage.app, "another-instance")
 
@@ -135,7 +135,7 @@ def test_other_instance_is_never_ended(stage):
     ids=lambda fault: f"{fault[0]}-{str(fault[1])[:12]}",
 )
 def test_unclear_answer_is_unknown(stage, fault):
-    """An error, a redirect, or an answer of another structure never counts as running or ended."""
+    """An error, a redirect or an answer with another structure never means that the application runs or has ended."""
     stage.server.fault = fault
 
     assert isinstance(look(stage.manager(), stage.app), Unknown)
@@ -145,7 +145,7 @@ def test_unclear_answer_is_unknown(stage, fault):
 
 
 def test_slow_manager_is_unknown(stage):
-    """A manager that does not answer in time is unknown; the reason names the address and no token."""
+    """If a manager does not answer in time, the state is unknown; the reason contains the address but no token."""
     stage.server.slow = True
     began = time.monotonic()
     found = look(stage.manager(answer_seconds=0.2), stage.app)
@@ -157,7 +157,7 @@ def test_slow_manager_is_unknown(stage):
 
 
 def test_unreachable_manager_is_unknown(stage):
-    """A manager that is not reachable is unknown, and the check at the start of the process reports it."""
+    """If a manager is not reachable, the state is unknown, and the check at the start of the process fails."""
     stage.server.url = "http://127.0.0.1:1"
     manager = stage.manager()
 
@@ -168,7 +168,7 @@ def test_unreachable_manager_is_unknown(stage):
 
 @pytest.mark.parametrize("backend", ["kubernetes", "databricks"])
 def test_wrong_token_is_unknown(backend, tmp_path):
-    """A refused or missing token is unknown, not ended; the token is read again for each request."""
+    """If the token is refused or missing, the state is unknown, not ended; the token is read again for each request."""
     stage = make(backend, tmp_path)
     with running(stage.server):
         stage.run()
@@ -218,7 +218,7 @@ def test_kubernetes_refuses_a_uid_that_changed_meanwhile(tmp_path):
     ],
 )  # fmt: skip
 def test_kubernetes_reads_the_state_of_the_driver(tmp_path, change, expected, attempt):
-    """Only a running driver's container is running; a container that was started again is another attempt."""
+    """Only a running driver container counts as running; a restarted container is another attempt."""
     stage = make("kubernetes", tmp_path)
     with running(stage.server):
         stage.interface.add(stage.app.app_id, "uid-1", STARTED, **change)
@@ -229,7 +229,7 @@ def test_kubernetes_reads_the_state_of_the_driver(tmp_path, change, expected, at
 
 
 def test_kubernetes_with_two_drivers_is_unknown(tmp_path):
-    """Two pods with the label of one application, or a pod that is being deleted, are unknown."""
+    """If two pods have the labels of one application, or a pod is being deleted, the state is unknown."""
     stage = make("kubernetes", tmp_path)
     with running(stage.server):
         stage.run()
@@ -250,7 +250,7 @@ def test_kubernetes_with_two_drivers_is_unknown(tmp_path):
      ("KILLED", Ended)],
 )  # fmt: skip
 def test_yarn_reads_state_and_latest_attempt(tmp_path, state, expected):
-    """Only the state RUNNING is running, and the attempt is the latest one."""
+    """Only the state RUNNING counts as running, and the attempt is the latest one."""
     stage = make("yarn", tmp_path)
     with running(stage.server):
         stage.interface.add(stage.app.app_id, STARTED_MS, attempt=2)
@@ -278,7 +278,7 @@ def test_yarn_reads_the_attempt_again_before_the_kill(tmp_path):
 
 @pytest.mark.parametrize("app_id", ["application_1/../../x", "spark-1", "application_1_2?user.name=root"])
 def test_yarn_asks_only_for_its_own_ids(tmp_path, app_id):
-    """An id that is none of YARN's never becomes part of an address."""
+    """An id that is not a YARN application id never becomes part of an address."""
     stage = make("yarn", tmp_path)
     with running(stage.server):
         found = look(stage.manager(), application("yarn", app_id=app_id))
@@ -306,7 +306,7 @@ OVER = {"state": {"life_cycle_state": "TERMINATED"}}
     ],
 )
 def test_databricks_cancels_only_a_run_that_ends_alone(tmp_path, changes, expected):
-    """A run with several active tasks, or on a cluster that it does not own, is unknown."""
+    """If a run has several active tasks, or uses a cluster that it does not own, its state is unknown."""
     stage = make("databricks", tmp_path)
     with running(stage.server):
         stage.interface.add(RUN_ID, STARTED_MS, **changes)
@@ -325,7 +325,7 @@ def test_databricks_cancels_only_a_run_that_ends_alone(tmp_path, changes, expect
     ],
 )
 def test_databricks_knows_the_run_by_its_settings(tmp_path, settings, expected):
-    """The run id comes from the settings of the application; without one the run is unknown."""
+    """The run id comes from the settings of the application; without a run id, the state is unknown."""
     stage = make("databricks", tmp_path)
     with running(stage.server):
         stage.run()
@@ -339,7 +339,7 @@ def test_databricks_knows_the_run_by_its_settings(tmp_path, settings, expected):
      ("RECOVERING", "RUNNING", Unknown)],
 )  # fmt: skip
 def test_standalone_reads_only_the_active_master(tmp_path, status, state, expected):
-    """A standby master, or an application that waits for executors, is unknown."""
+    """If the master is on standby, or the application waits for executors, the state is unknown."""
     stage = make("standalone", tmp_path)
     with running(stage.server):
         stage.interface.add(stage.app.app_id, STARTED_MS, state)
@@ -349,7 +349,7 @@ def test_standalone_reads_only_the_active_master(tmp_path, status, state, expect
 
 
 def test_certificate_that_cannot_be_verified_is_unknown(tmp_path):
-    """TLS is always verified: a manager with a certificate of an unknown authority gets no token."""
+    """TLS is always verified: no token is sent to a manager whose certificate is from an unknown authority."""
     server, certificate, tokens = _tls_server(tmp_path)
     try:
         (tmp_path / "token").write_text(TOKEN)

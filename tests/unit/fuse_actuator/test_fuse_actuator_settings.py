@@ -1,4 +1,4 @@
-"""The configuration of the external actuator: nothing is stopped by default, and errors name key and value."""
+"""The configuration of the external actuator: by default nothing is stopped, and errors name key and value."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_nothing_is_stopped_by_default(tmp_path):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_example_is_valid_for_each_backend(tmp_path, backend):
-    """The example file configures each backend, once its token and certificate files exist."""
+    """The example file configures each backend if the token and certificate files exist."""
     text = EXAMPLE.read_text()
     for number, file in enumerate(re.findall(r"(?:token_file|ca_file): (\S+)", text)):
         (tmp_path / str(number)).touch()
@@ -65,13 +65,13 @@ def test_example_is_valid_for_each_backend(tmp_path, backend):
     ],
 )
 def test_invalid_value_is_named(tmp_path, changes, message):
-    """An invalid value is reported with its key, and a token is never sent without TLS."""
+    """An invalid value is reported with its key; a URL without TLS is invalid if a token is set."""
     with pytest.raises(RuleError, match=message):
         read_actuator_settings(write(tmp_path, **changes), "standalone")
 
 
 def test_backend_without_its_section_does_not_start(tmp_path, capsys):
-    """The process ends with code 2 and one sentence."""
+    """With an invalid configuration, the process ends with code 2 and prints one sentence."""
     assert main(["--backend", "yarn", "--config", str(write(tmp_path))]) == USAGE
     assert "key 'yarn' is missing" in capsys.readouterr().err
 

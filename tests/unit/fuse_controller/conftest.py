@@ -30,9 +30,10 @@ def world(fuse_keys):
 
 @pytest.fixture
 def make_controller(world, tmp_path):
-    """Return a function that builds a controller in its first epoch, without any rows or findings.
+    """Return a function that builds a controller in its first epoch that has no rows and no findings.
 
-    In mode act the rule is armed for cancel_stage and needs no probes, unless the test passes other safeguards.
+    In mode act, the rule is armed for cancel_stage, and an arming needs no probes unless the test passes other
+    safeguards.
     """
 
     def make(mode="act", configuration: Path | None = None, without_gate="", armed=True, start=True, **safeguards):

@@ -40,7 +40,7 @@ MINUTE_MS = 60_000
 
 
 def live_row(app_id="app-1", now_ms=NOW_MS, seq=1, completeness=1.0, cluster="prod", **stage):
-    """Return the row of a running stage that spills 60 GB without reading; ``stage`` overrides columns."""
+    """Return the row of a running stage that has spilled 60 GB without reading; ``stage`` overrides columns."""
     columns = {
         "stage_id": 3, "stage_attempt": 0, "name": "sort at job.py:7", "status": "running", "elapsed_ms": 900_000,
         "disk_spilled_bytes": 60_000_000_000, "running_spilled_since_progress_max_bytes": 60_000_000_000,
@@ -92,7 +92,7 @@ def arming(action="cancel_stage", **fields):
 
 
 class Keys:
-    """A key pair for each purpose, and the ring of the public keys."""
+    """A key pair for each purpose, and the key ring with all public keys."""
 
     def __init__(self, last_day: date = date(2099, 12, 31)) -> None:
         self.private: dict[str, EllipticCurvePrivateKey] = {
@@ -104,7 +104,7 @@ class Keys:
         )
 
     def setting(self) -> str:
-        """Return the public keys in the form of the plugin's setting."""
+        """Return the public keys in the format of the plugin's setting."""
         entries = []
         for key in self.ring.values():
             der = key.public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
@@ -140,7 +140,7 @@ class World:
         return self.time_ms
 
     def refresh(self) -> None:
-        """Add the rows that arrive between the decision and the act to the controller."""
+        """Give the controller the rows that arrive between the decision and the act."""
         for arrive in self.arriving:
             arrive()
 
@@ -155,7 +155,7 @@ class World:
         return self.active_silences
 
     def write(self, audit, signals) -> None:
-        """Store the audit records, and store each signal once its signature was verified, as the hook verifies it."""
+        """Store the audit records, and each signal after its signature was verified as the hook verifies it."""
         if self.fenced:
             raise FencedError("another controller has taken over")
         if self.broken:
@@ -166,13 +166,13 @@ class World:
 
     @property
     def records(self) -> list[AuditRecord]:
-        """Return the audit records about applications: without the start and without orders of persons."""
+        """Return the audit records about applications, without the start and without orders of people."""
         found = [from_json(AuditRecord, content) for content in self.contents]
         return [record for record in found if record.step != "started" and not record.control_id]
 
     @property
     def orders(self) -> list[AuditRecord]:
-        """Return the audit records of orders of persons."""
+        """Return the audit records of people's orders."""
         found = [from_json(AuditRecord, content) for content in self.contents]
         return [record for record in found if record.control_id]
 

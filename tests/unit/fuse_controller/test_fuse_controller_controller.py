@@ -78,7 +78,7 @@ def test_job_override_applies_to_its_job(world, make_controller, show, tmp_path,
 def test_job_override_does_not_apply_to_other_jobs(world, make_controller, show, tmp_path):
     """A job override does not change other jobs.
 
-    The signed conditions are those of the variant that applies to the job.
+    The signal names the policy of the variant that applies to the job.
     """
     configuration = tmp_path / "sparkfuse.yaml"
     configuration.write_text(f'jobs: [{{job: "other", rules: {{{RULE}: {{enabled: false}}}}}}]')
@@ -111,7 +111,7 @@ def test_job_override_does_not_apply_to_other_jobs(world, make_controller, show,
     ],
 )
 def test_act_needs_finding_and_matching_rows(world, make_controller, show, shown):
-    """The fuse acts only if the finding and the controller's own rows are about the same run and stage."""
+    """The fuse acts only if the finding and the rows in the controller's view are about the same run and stage."""
     controller = make_controller("act")
     show(controller, *shown)
     controller.evaluate(world)
@@ -134,7 +134,7 @@ def test_act_needs_finding_and_matching_rows(world, make_controller, show, shown
     ],
 )
 def test_refusal_is_recorded_once(world, make_controller, show, shown, safeguards, outcome, reason):
-    """The audit log records the reason of a refusal once, not at each evaluation, and no signal is sent."""
+    """The reason of a refusal is recorded once in the audit log, not at each evaluation, and no signal is sent."""
     controller = make_controller("act", **safeguards)
     show(controller, *shown)
     for _ in range(3):
@@ -155,12 +155,12 @@ def test_refusal_is_recorded_once(world, make_controller, show, shown, safeguard
     ],
 )  # fmt: skip
 def test_hold_covers_matching_patterns_until_it_ends(hold, expected):
-    """All patterns of a hold must match; a hold with a time expires."""
+    """All patterns of a hold must match; a hold with an end expires."""
     assert hold.covers(RULE, "orders", "app-1", NOW_MS) is expected
 
 
 def test_few_affected_applications_are_stopped(world, make_controller, show):
-    """If three of forty applications are affected, each is stopped, because three are fewer than the allowed share."""
+    """If three of forty applications are affected, each is stopped, because three are less than the allowed share."""
     controller = make_controller("act", budget=Budget(9, 99, 99))
     healthy = [healthy_row(f"healthy-{n}") for n in range(40)]
     show(controller, *healthy, *(m for n in range(3) for m in (live_row(f"app-{n}"), finding(f"app-{n}"))))
@@ -202,7 +202,7 @@ def test_unknown_silence_prevents_act_but_not_shadow(world, make_controller, sho
 
 
 def test_rows_are_refreshed_before_the_act(world, make_controller, show):
-    """The act is prevented if a row arrives after the decision and no longer matches the rule."""
+    """If a row that does not match the rule arrives after the decision, the act is prevented."""
     controller = make_controller("act")
     show(controller, live_row(), finding())
     world.arriving.append(lambda: show(controller, live_row(seq=2, running_since_progress_min_ms=10)))
@@ -227,9 +227,9 @@ def test_no_signal_without_a_written_action(world, make_controller, show):
 
 
 def test_act_repeats_after_cool_down_with_newer_generation(world, make_controller, show):
-    """After the cool-down, a half-open fuse opens again within the job's budget.
+    """After each cool-down, a half-open fuse may blow again, within the job's budget.
 
-    Each time it has a higher generation.
+    Each signal has a higher generation than the one before.
     """
     controller = make_controller("act")
     for minute in range(30):

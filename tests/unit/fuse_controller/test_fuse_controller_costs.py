@@ -1,4 +1,4 @@
-"""Costs in the audit log and in the report of the fuse."""
+"""Tests the costs in the audit log and in the report of the fuse."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def record(step: str, signal_id: str = "s1", **fields) -> AuditRecord:
     ],
 )
 def test_audit_record_has_the_costs_of_the_finding(make_controller, show, world, of_run, currency, expected):
-    """The record of a step contains what detection estimated; what is unknown is absent, and not 0."""
+    """The record of a step contains the costs that detection estimated; an unknown cost is absent, and not 0."""
     controller = make_controller(mode="shadow")
     found = finding(**of_run)
     if currency:
@@ -48,7 +48,7 @@ def test_audit_record_has_the_costs_of_the_finding(make_controller, show, world,
 
 @pytest.mark.parametrize(("outcome", "expected"), [("ended", 80.25), ("unfreed", None), ("unknown", None)])
 def test_only_an_act_that_ended_avoids_cost(outcome, expected):
-    """An act that did not end the work avoided nothing that is known."""
+    """For an act that did not end the work, the avoided cost is unknown."""
     act = Act("s1", NOW_MS, "act", "cancel_stage", RUN, RULE, "orders", "sales", "data",
               cost_avoided=80.25, currency="USD")  # fmt: skip
 
@@ -56,7 +56,7 @@ def test_only_an_act_that_ended_avoids_cost(outcome, expected):
 
 
 def test_report_sums_costs_of_acts_and_probes():
-    """The report counts a run once, avoided cost only for acts that ended, and for probes the time to the failure."""
+    """The report sums the cost of each run once, the cost that acts avoided, and the cost that probes missed."""
     records = [
         record("sent", "s1", cost=10.0, cost_avoided=4.0, currency="USD"),
         record("verified", "s1", outcome="unfreed"),
@@ -87,5 +87,5 @@ def test_report_sums_costs_of_acts_and_probes():
     ],
 )
 def test_unknown_costs_of_a_rule_are_not_zero(records):
-    """Without known costs, or with costs that cannot be added, the sums are unknown."""
+    """If costs are unknown or in several currencies, the sums are unknown."""
     assert costs_of(records, RULE, HASH) == RuleCosts()

@@ -1,4 +1,4 @@
-"""Acts of the external actuator: who may answer, and what shows their outcome."""
+"""Acts of the external actuator: whose receipts count, and what shows the outcome."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SOON_MS, LATER_MS = 1_000, TIMES.cool_down_ms
     ],
 )
 def test_only_who_carries_out_the_action_shows_its_outcome(action, actor, outcome, after_ms, expected):
-    """The external actuator shows the outcome of an external stop, and the hook that of all other actions."""
+    """Receipts of the actuator show the outcome of an external stop; those of the hook, of all other actions."""
     act = Act("s-1", 0, "act", action, RUN, "application_zombie", "", "", "")
     book = OutcomeBook()
     book.hint(Receipt(signal_id="s-1", app_id=RUN.app_id, outcome=outcome, actor=actor, reason="killed"))
@@ -43,7 +43,7 @@ def test_only_who_carries_out_the_action_shows_its_outcome(action, actor, outcom
 
 @pytest.mark.parametrize(("action", "expected"), [("external_stop", None), ("stop_application", "ended")])
 def test_end_by_rows_shows_no_external_stop(action, expected):
-    """A zombie has ended by its rows while its processes run, so its rows do not show that an external stop worked."""
+    """The rows of a zombie show an end while its processes still run, so they do not prove an external stop."""
     act = Act("s-1", 0, "act", action, RUN, "application_zombie", "", "", "")
     book = OutcomeBook()
     book.end(Ending(RUN, "succeeded"))

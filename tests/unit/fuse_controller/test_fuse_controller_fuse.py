@@ -33,9 +33,9 @@ CLOSED, OPEN, HALF_OPEN = State.CLOSED, State.OPEN, State.HALF_OPEN
     ],
 )
 def test_each_state_transition(state, matches, after_ms, expected, may_blow):
-    """The state of a fuse, a match and the elapsed time determine the next state.
+    """The state of a fuse, a match of its rule and the elapsed time determine the next state.
 
-    They also determine whether a match may open the fuse.
+    They also determine whether a match may blow the fuse.
     """
     fuse = advance(Fuse(state, since_ms=0, matched_ms=0), matches, after_ms, TIMES)
 
@@ -55,7 +55,7 @@ def test_quiet_period_starts_at_last_match():
 
 
 class FuseMachine(RuleBasedStateMachine):
-    """A state machine for Hypothesis that advances the time and opens the fuse in any order."""
+    """A state machine for Hypothesis that advances the time and blows the fuse in any order."""
 
     def __init__(self):
         super().__init__()
@@ -70,13 +70,13 @@ class FuseMachine(RuleBasedStateMachine):
     @precondition(lambda self: ready(self.fuse))
     @rule()
     def act(self):
-        """Open the fuse if it is ready."""
+        """Blow the fuse if it is ready."""
         self.fuse = blow(self.fuse, self.now_ms)
         self.blown_ms.append(self.now_ms)
 
     @invariant()
     def two_acts_are_a_cool_down_apart(self):
-        """Two acts are at least one cool-down apart, whatever happens between them."""
+        """Two consecutive acts are at least one cool-down apart, whatever happens between the acts."""
         pairs = zip(self.blown_ms, self.blown_ms[1:], strict=False)
 
         assert all(later - earlier >= TIMES.cool_down_ms for earlier, later in pairs)
@@ -186,7 +186,7 @@ def chain(*steps):
 
 
 def test_audit_chain_is_valid():
-    """Appended audit records form a valid chain, also if the check starts in the middle."""
+    """Appended audit records form a valid chain, even if the check starts in the middle."""
     assert list(chain_errors(chain("a", "b", "c"))) == []
     assert list(chain_errors(chain("a", "b", "c")[1:])) == []
 

@@ -1,4 +1,4 @@
-"""Policies of rules about tasks, failures and applications, and of rules that only warn."""
+"""Tests policies of rules about tasks, failures and applications, and policies that only warn."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NEVER = {"failure_kind": "user_code", "failure": "python_exception", "retry": "n
 
 
 def live(view, row, content, app_id="app-1", now_ms=NOW_MS, seq=1):
-    """Return a complete row of any view."""
+    """Return a complete row; ``columns`` selects its view and contents."""
     return LiveRow(view=view, cluster="prod", tenant="sales", app_id=app_id, app_attempt=0, app_start_ms=START_MS,
                    window_end_ms=now_ms, row_seq=seq, completeness=1.0, **{row: content})  # fmt: skip
 
@@ -112,7 +112,7 @@ def test_act_names_the_target_of_the_view(world, make_controller, show, arm, mes
 
 
 def test_act_on_application_names_no_stage(world, make_controller, show, arm):
-    """A storm of lost executors warns first, and stops the application if the warning ended nothing."""
+    """If many executors are lost, the fuse first warns; if that does not help, it stops the application."""
     controller = make_controller("act")
     arm(controller, "executor_churn", "stop_application")
     show(controller, *STORM)
@@ -137,7 +137,7 @@ def test_act_on_application_names_no_stage(world, make_controller, show, arm):
     ],
 )
 def test_detected_columns_come_from_the_finding(world, make_controller, show, arm, evidence):
-    """Columns that detection adds are evaluated as the finding states them; without them the rule does not match."""
+    """Columns that detection adds have the values that the finding states; without them, the rule does not match."""
     controller = make_controller("act")
     arm(controller, "task_failures", "cancel_stage")
     show(controller, DOOMED[0], found("task_failures", "warning", evidence, stage_id=3, stage_attempt=0))
@@ -173,7 +173,7 @@ def test_condition_of_the_fuse_is_narrower_than_the_rule(world, make_controller,
 
 
 def test_finding_of_another_task_causes_no_act(world, make_controller, show, arm):
-    """The task of the finding must be the task of the row."""
+    """The fuse acts only if the finding and the row name the same task."""
     controller = make_controller("act")
     arm(controller, "task_stuck", "kill_task")
     show(controller, STUCK_TASK[0], found("task_stuck", stage_id=3, stage_attempt=0, task_id=78))
@@ -184,7 +184,7 @@ def test_finding_of_another_task_causes_no_act(world, make_controller, show, arm
 
 
 def test_policy_that_only_warns_warns_once(world, make_controller, show):
-    """After a warning that ended nothing, a policy without a wider action does no more."""
+    """If a warning did not help and the policy has no wider action, nothing more is done."""
     controller = make_controller("act")
     for seq in range(1, 4):
         row = live("stage_live", "stage", StageLive(**GARBAGE), now_ms=world.time_ms, seq=seq)
@@ -199,7 +199,7 @@ def test_policy_that_only_warns_warns_once(world, make_controller, show):
 
 
 def test_policy_that_only_warns_is_not_probed(world, make_controller, show):
-    """In shadow mode a policy that only warns is recorded without a probe, because no arming needs its record."""
+    """In shadow mode, a policy that only warns sends no probe, because it needs no arming."""
     controller = make_controller("shadow")
     show(controller, COLLECTING[0])
     controller.probe(world)
@@ -212,7 +212,7 @@ def test_policy_that_only_warns_is_not_probed(world, make_controller, show):
 
 
 def test_external_stop_is_asked_about_after_a_finding_only(world, make_controller, show):
-    """Work without a finding is no control sample for an external stop, because its end proves nothing about it."""
+    """Work without a finding is not probed for an external stop, because its end shows nothing about such a stop."""
     controller = make_controller("shadow")
     show(controller, ZOMBIE[0])
     controller.probe(world)
@@ -225,7 +225,7 @@ def test_external_stop_is_asked_about_after_a_finding_only(world, make_controlle
 
 
 def test_task_without_finding_is_probed(world, make_controller, show):
-    """A running task is a control sample: the probe names the task, and asks for the narrowest stop."""
+    """A running task can be a control sample: the probe names the task and the policy's narrowest stop."""
     controller = make_controller("shadow")
     show(controller, live("task_live", "task", TaskLive(**{**STUCK, "stalled_ms": 0, "activity": "moving"})))
     controller.probe(world)
@@ -255,7 +255,7 @@ LATER = NOW_MS + 20_000
     ],
 )
 def test_rows_decide_whether_a_task_ended(endings, expected):
-    """A killed task has ended if it sends no more rows and another task does; a receipt alone shows nothing."""
+    """A killed task has ended if it sends no more rows while another task still does; a receipt alone shows nothing."""
     book, kill = OutcomeBook(), act("kill_task", stage=(3, 0), task_id=77, query_id=8)
     book.hint(answer(signal_of(kill), "ended"))
     for ending in endings:
@@ -265,7 +265,7 @@ def test_rows_decide_whether_a_task_ended(endings, expected):
 
 
 def test_end_of_a_query_verifies_the_act(make_controller, show, world):
-    """Rows of queries, stages and tasks end what they are about, and not the run."""
+    """A row with the end of a query, stage or task does not mean that the run has ended."""
     controller = make_controller("act")
     query, task = QueryLive(query_id=8, status="failed"), TaskLive(**STUCK)
     rows = [live("query_live", "query", query), live("task_live", "task", task, seq=2)]
@@ -278,5 +278,5 @@ def test_end_of_a_query_verifies_the_act(make_controller, show, world):
 
 
 def signal_of(act):
-    """Return the part of the act's signal that a receipt repeats."""
+    """Return the act's signal with the fields that a receipt repeats."""
     return Signal(signal_id=act.signal_id, app_id=act.run.app_id, cluster=act.run.cluster)

@@ -36,7 +36,7 @@ holds:
 
 
 def hours(text: str) -> str:
-    """Return a file with working hours; keys of ``text`` replace the valid ones."""
+    """Return a file with working hours; keys of ``text`` replace the valid keys."""
     valid = {"from": "9:00", "to": "17:00", "outside": "{global_per_hour: 0}"}
     missing = ", ".join(f"{key}: {value}" for key, value in valid.items() if f"{key}:" not in text)
     return f"fuse: {{working_hours: {{{text}{', ' if missing else ''}{missing}}}}}"
@@ -129,7 +129,7 @@ def test_mode_of_rule_overrides_default(written):
 
 
 def test_changed_file_is_reloaded(written):
-    """If a hold is added to sparkfuse.yaml, it applies at once."""
+    """A hold that is added to sparkfuse.yaml applies at once."""
     path = written("holds: []")
     file = PolicyReloader(settings_of(path))
 
@@ -143,7 +143,7 @@ def test_changed_file_is_reloaded(written):
 
 @pytest.mark.parametrize("fault", ["typing error", "deleted"])
 def test_broken_file_puts_every_rule_in_shadow_mode(written, tmp_path, fault):
-    """If sparkfuse.yaml is invalid or missing, no rule is armed until the file is valid again."""
+    """If sparkfuse.yaml is invalid or missing, every rule is in shadow mode until the file is valid again."""
     key = tmp_path / "key.pem"
     key.touch()
     path = written("holds: [{reason: release night}]")
@@ -164,7 +164,7 @@ def test_broken_file_puts_every_rule_in_shadow_mode(written, tmp_path, fault):
 
 
 def test_protected_jobs_and_working_hours_are_read(written):
-    """A budget outside of the working hours replaces only what it names; a time without quotes is read as minutes."""
+    """`outside` replaces only the budgets that it names; YAML reads a time without quotes as minutes."""
     safeguards = read_safeguards(
         written("""
 fuse:
@@ -193,7 +193,7 @@ fuse:
     ],
 )
 def test_working_hours_follow_the_time_zone(moment, within):
-    """Days and times are those of the zone, with its summer time."""
+    """Days and times are local to the time zone, including its daylight saving time."""
     berlin = WorkingHours("Europe/Berlin", frozenset(range(5)), 9 * 60, 17 * 60)
 
     assert berlin.contain(int(datetime.fromisoformat(moment).timestamp() * 1000)) is within

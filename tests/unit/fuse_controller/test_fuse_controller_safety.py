@@ -80,7 +80,7 @@ PREPARE = {
 @pytest.mark.parametrize("gate", GATES)
 @pytest.mark.parametrize("removed", [False, True], ids=["with", "without"])
 def test_each_gate_prevents_an_act(world, make_controller, show, gate, removed):
-    """In each case one gate prevents the act; without this gate the act takes place."""
+    """In each case exactly one gate prevents the act; if this gate is removed, the act takes place."""
     budget = Budget(job_per_hour=1 if gate == "budget" else 9)
     controller = make_controller("act", without_gate=gate if removed else "", budget=budget)
     PREPARE.get(gate, lambda *_: None)(world, controller, show)
@@ -92,7 +92,7 @@ def test_each_gate_prevents_an_act(world, make_controller, show, gate, removed):
 
 
 def test_orders_of_persons_are_in_the_audit_log(world, make_controller):
-    """Each hold, arming and release is recorded once with the name of the person, also across a restart."""
+    """Each hold, arming and release is recorded with the person's name, and only once despite a restart."""
     controller = make_controller("act")
     for control in (hold(), hold(released=True, reason="over", actor="kim", issued_ms=NOW_MS)):
         assert put(world, controller, control) is None
@@ -122,7 +122,7 @@ def test_orders_of_persons_are_in_the_audit_log(world, make_controller):
     ],
 )
 def test_protected_job_is_never_acted_on(world, make_controller, show, entry, user, held):
-    """No act is possible on a job that sparkfuse.yaml protects, even if its rule is armed; in doubt it is protected."""
+    """No act is possible on a job that sparkfuse.yaml protects, even if the rule is armed or the user is unknown."""
     controller = make_controller("act", protected=(Protected("payroll", **entry),))
     application = application_row("app-1", "running", seq=2)
     if user:
@@ -148,7 +148,7 @@ def test_protected_job_is_never_acted_on(world, make_controller, show, entry, us
     ],
 )
 def test_other_budget_applies_outside_of_working_hours(world, make_controller, show, hours, outside, steps):
-    """Outside of the working hours the other budget applies, so that nothing may happen while nobody can react."""
+    """Outside of the working hours, another budget applies, so that acts can be forbidden while nobody can react."""
     controller = make_controller("act", working_hours=hours, budget_outside=outside)
     show(controller, *RUNAWAY)
     controller.evaluate(world)
@@ -203,7 +203,7 @@ def test_deleted_record_does_not_end_a_hold(world, make_controller, show):
     ids=["malformed", "empty", "unknown key"],
 )
 def test_unverified_control_holds_everything(world, make_controller, show, content):
-    """A control that cannot be verified holds all applications until a valid control replaces it.
+    """While a control cannot be verified, nothing is stopped, until a valid control replaces it.
 
     The unverified control may have replaced a hold.
     """
@@ -230,7 +230,7 @@ def test_control_of_another_purpose_is_refused(world, make_controller):
 
 
 def test_expired_key_signs_nothing_but_its_old_controls_stay(make_controller, world):
-    """An expired key signs nothing new, but holds that it signed earlier stay.
+    """A control that an expired key signs is refused, but holds that the key signed earlier stay.
 
     The controller compares the expiry with the time at which the broker appended the record.
     """
@@ -285,7 +285,7 @@ def test_arming_of_a_revoked_key_allows_nothing(world, make_controller, show):
     ],
 )
 def test_unarmed_rule_asks_the_hook_instead(world, make_controller, show, control, note):
-    """Without a valid arming and the required record of probes, mode act is treated as shadow.
+    """If the rule has no valid arming, or too few probes of healthy runs, mode act behaves like mode shadow.
 
     The controller sends a probe to the hook, and nothing is stopped.
     """
@@ -308,7 +308,7 @@ def end_run(world, controller, show, app_id, status="succeeded", seq=50):
 def test_record_of_healthy_probes_arms_the_rule(world, make_controller, show):
     """A rule can be armed after probes of enough healthy runs whose hooks would not have acted.
 
-    The record of these probes survives a restart.
+    The record of probes survives a restart.
     """
     controller = make_controller("act", arming=Arming(2))
     for number in (1, 2):
@@ -344,7 +344,7 @@ def test_one_false_probe_prevents_arming(world, make_controller, show):
 
 @pytest.mark.parametrize("gate", ["hold", "mode", "blind", "target", ""])
 def test_probe_without_an_evaluated_predicate_counts_nothing(world, make_controller, show, gate):
-    """If another gate than the predicate refuses a probe, the run does not count as a healthy run that was probed."""
+    """If a gate other than `predicate` refuses a probe, the run does not count as probed."""
     controller = make_controller("act", arming=Arming(1))
     show(controller, healthy_row("healthy-1"))
     controller.probe(world)
@@ -359,7 +359,10 @@ def test_probe_without_an_evaluated_predicate_counts_nothing(world, make_control
 
 
 def test_probes_are_few(world, make_controller, show):
-    """A run gets one probe of a rule a minute and at most three in total. A run without a hook gets one."""
+    """For each rule, a run gets one probe a minute and at most three in total.
+
+    A run whose hook never answers gets one.
+    """
     controller = make_controller("shadow")
     for minute in range(6):
         world.time_ms = NOW_MS + minute * MINUTE_MS
@@ -404,7 +407,7 @@ def test_receipts_spend_no_budget_and_open_no_fuse(world, make_controller, show)
 
 
 def test_generation_exceeds_all_earlier_ones(world, make_controller, show):
-    """Each generation is higher than all earlier ones, also after restarts and if the clock goes back.
+    """Each generation is higher than all earlier ones, even after a restart or if the clock goes back.
 
     The generation is the sequence number of the audit record.
     """
@@ -435,7 +438,7 @@ def test_controller_of_a_lower_epoch_ends(world, make_controller, show):
 
 
 def test_aborted_step_leaves_no_trace(world, make_controller, show):
-    """If the transaction is aborted, fuse, budget and audit chain are unchanged, and the next attempt is complete."""
+    """If the transaction is aborted, fuse, budget and audit chain stay unchanged, and the next attempt succeeds."""
     controller = make_controller("act")
     show(controller, live_row(), finding())
     world.broken = True
@@ -462,7 +465,7 @@ def test_invalid_file_puts_an_armed_rule_in_shadow_mode(world, make_controller, 
 
 
 def test_share_counts_acts_of_the_last_15_minutes(world, make_controller, show):
-    """The share of affected applications includes all acts of the last 15 minutes, sent or done.
+    """The share of affected applications includes all acts of the last 15 minutes, verified or not.
 
     Thus a fault that spreads from one application to the next is detected.
     """
@@ -498,7 +501,7 @@ def test_share_is_computed_for_each_cluster(world, make_controller, show):
 def test_ten_thousand_condemned_applications_cause_one_record(world, make_controller, show):
     """If a rule matches a whole fleet at once, the controller writes one record and sends no signal.
 
-    It also sets one gauge, on which an alert is defined.
+    The controller also sets one gauge, on which an alert is defined.
     """
     controller = make_controller("act")
     show(controller, *(live_row(f"app-{n}") for n in range(10_000)))
@@ -565,7 +568,7 @@ def test_wrong_approval_is_not_used(world, approval_needed, show, fields):
 
 
 def _signal_of(world, controller):
-    """Return the signal that the controller would send, as described in its request for approval."""
+    """Return the signal for which the controller has requested an approval."""
     from sparkfuse_contracts.generated.signal_pb2 import Signal
 
     request = next(record for record in world.records if record.step == "approval_requested")

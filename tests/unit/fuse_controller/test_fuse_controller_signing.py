@@ -49,7 +49,7 @@ def verified(signed, ring, topic="signals", purpose=ACT, now_ms=NOW_MS, revoked=
 
 @given(st.text(), st.integers(min_value=0, max_value=2**63 - 1))
 def test_signal_round_trips_through_envelope(private, ring, evidence, generation):
-    """For any text in the evidence, the hook reads the same signal that was signed."""
+    """Whatever text the evidence contains, the hook reads the same signal that was signed."""
     signal = Signal(signal_id="s", app_id="a", generation=generation, evidence=evidence)
     arrived = from_json(SignedMessage, to_json(sign(signal, "signals", ACT, private)))
 
@@ -67,7 +67,7 @@ def test_modified_envelope_is_rejected(private, ring, field):
 
 
 def test_signature_is_valid_for_its_topic_and_purpose_only(private, ring):
-    """The signature of a signal is invalid for a control, and a key is valid for its purpose only."""
+    """The signature of a signal is invalid for a control, and a key is valid only for its purpose."""
     signed = sign(Signal(signal_id="s"), "signals", ACT, private)
     as_switch = sign(Signal(signal_id="s"), "signals", SWITCH, private)
 
@@ -90,7 +90,7 @@ def test_expired_or_revoked_key_is_rejected(private, folder):
 
 
 def test_key_pairs_are_created_once_with_safe_modes(tmp_path):
-    """The second call returns the same key pairs; only the owner of a private key's file can read it."""
+    """The second call returns the same key pairs; only the owner of the file can read a private key."""
     first, second = ensure_key_pairs(tmp_path / "keys"), ensure_key_pairs(tmp_path / "keys")
 
     assert first == second
@@ -126,7 +126,7 @@ def test_invalid_key_file_is_reported_with_its_name(tmp_path, content):
     ],
 )
 def test_invalid_entry_of_the_key_ring_is_reported(entry, message):
-    """An entry without purpose, with an invalid date or an unreadable key raises an error with the right form."""
+    """An entry without purpose, with an invalid date or an unreadable key raises an error that shows a valid form."""
     with pytest.raises(KeyUnusableError, match=message):
         read_key_ring(entry)
 

@@ -78,7 +78,7 @@ LIMIT_TEXT = (
 
 @pytest.mark.parametrize("outcome", ["warned", "held"])
 def test_warning_raises_only_if_code_asked(circuit_breaker, jvm, caplog, outcome):
-    """A warning or a held signal is logged once; it raises with `on_warn="raise"` only."""
+    """A warning or a held signal is logged once; with `on_warn="raise"`, it is raised as an exception instead."""
     jvm.show(outcome)
     circuit_breaker.check()
     with circuit_breaker.guard("write orders"):
@@ -99,7 +99,7 @@ def test_warning_raises_only_if_code_asked(circuit_breaker, jvm, caplog, outcome
 
 
 def test_stop_of_another_block_is_not_claimed(circuit_breaker, jvm):
-    """An act in the time of a block, on jobs with other tags, does not explain the failure of the block."""
+    """An act on jobs with other tags does not explain the failure of a block that runs at the same time."""
 
     def write() -> None:
         jvm.blow(blocks=["sparkfuse-block.0123456789abcdef.other"])
@@ -110,7 +110,7 @@ def test_stop_of_another_block_is_not_claimed(circuit_breaker, jvm):
 
 
 def test_limit_of_own_block_only_is_read():
-    """The text of Spark's exception names the block by its tag, with a prefix under Connect."""
+    """The text of Spark's exception names the block by its tag, which has a prefix under Connect."""
     own = "sparkfuse-block.0123456789abcdef.orders.s1000"
     found = from_text(LIMIT_TEXT.format(tag=f"spark-session-x-{own}"), "orders", own)
 
@@ -166,7 +166,7 @@ def test_open_fuse_raises_rule_evidence_and_override(circuit_breaker, jvm):
 
 
 def test_cancelled_action_becomes_fuse_blown(circuit_breaker):
-    """If Spark's exception contains the reason of an act, FuseBlown is raised with Spark's exception as its cause."""
+    """If Spark's exception contains the reason of an act, it becomes the cause of a FuseBlownError."""
     with pytest.raises(FuseBlownError) as raised, circuit_breaker.guard("write orders"):
         raise RuntimeError(f"SparkException: Job 1 cancelled because {REASON}\n\tat org.apache.spark...")
 
@@ -178,7 +178,7 @@ def test_cancelled_action_becomes_fuse_blown(circuit_breaker):
 
 
 def test_stopped_application_gets_reason_from_state(circuit_breaker, jvm):
-    """If `sc.stop()` ends a block, the signals obeyed since the start of the block explain the failure.
+    """If `sc.stop()` ends a block, the acts since the start of the block explain the failure.
 
     The exception after `sc.stop()` contains no reason.
     """

@@ -22,7 +22,7 @@ LAST_TRY = 3
 
 
 def begin(context) -> int:
-    """Record the try of the task and return its number."""
+    """Record that a try of the task began, and return the number of the try."""
     ti = context["ti"]
     with (Path(os.environ["TRIES"]) / ti.task_id).open("a") as tries:
         tries.write(f"{time.time()}\n")

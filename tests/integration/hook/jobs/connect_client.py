@@ -1,4 +1,4 @@
-"""A user of a Connect server who runs one query without an end. Usage: connect_client.py PORT USER."""
+"""A user of a Connect server who runs one query that never ends. Usage: connect_client.py PORT USER."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A healthy job: its tasks spill in their first seconds, and one of them then computes until a file exists.
+"""A healthy job: its tasks spill in their first seconds, and the last task then computes until a file exists.
 
 Usage: early_spill.py, with the file in the setting `spark.test.until`.
 """

@@ -1,4 +1,4 @@
-"""Job code with limited blocks, without a broker. It prints one line per case.
+"""Job code whose blocks have limits, without a broker. It prints one line per case.
 
 Usage: limited_blocks.py, with a folder for output in the setting `spark.test.until`.
 """
@@ -76,7 +76,7 @@ async def limited(ready: asyncio.Event) -> int:
 
 
 async def free(ready: asyncio.Event) -> int:
-    """Count while the limited coroutine is suspended and over its limit."""
+    """Run a Spark job while the limited coroutine is suspended."""
     await ready.wait()
     tag = spark.sparkContext.getLocalProperty("sparkfuse.block")
     print("SUSPENDED", tag, spark.range(10).count(), flush=True)
