@@ -169,7 +169,7 @@ class KafkaAccess:
         for setting, right in topic.config.items():
             if setting in ESSENTIAL and actual[setting].value != right:
                 raise KafkaUnavailableError(
-                    f"topic {name} has {setting}={actual[setting].value}, it must be {right}: set it with `kafka-"
+                    f"topic {name} has {setting}={actual[setting].value}, but it must be {right}: set it with `kafka-"
                     f"configs --alter --entity-type topics --entity-name {name} --add-config {setting}={right}`"
                 )
 

@@ -64,7 +64,8 @@ def librdkafka_properties(given: Mapping[str, str]) -> dict[str, str]:
             made = {**_TRANSLATIONS[name](given), **made}
         elif name not in _JAVA_ONLY:
             raise KafkaPropertyError(
-                f"{name} has no equivalent in Python clients: the file is for addresses, security and connections"
+                f"{name} has no equivalent in Python clients: the file may contain only settings of addresses, "
+                "security and connections"
             )
     for name in _FILES:
         if name in made and not Path(made[name]).is_file():

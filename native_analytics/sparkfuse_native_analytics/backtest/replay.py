@@ -133,7 +133,7 @@ def _undecidable_reason(rule: Rule) -> str | None:
 def _without_evidence(result: RuleResult, rule: Rule) -> RuleResult:
     """Return the result; if no run has all columns of the rule, the result is marked as not decidable."""
     if result.not_decidable is None and result.jobs and not any(job.judged for job in result.jobs):
-        result.not_decidable = f"no run has all of its columns: {', '.join(needed_columns(rule))}"
+        result.not_decidable = f"no run has all columns of the rule: {', '.join(needed_columns(rule))}"
     return result
 
 

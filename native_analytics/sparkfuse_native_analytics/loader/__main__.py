@@ -88,7 +88,7 @@ def _work(
     sink = Sink(connect(settings), stop, lambda table: metrics.store_errors.labels(table).inc())
     reader = TopicReader(settings, topic, metrics.kafka_error)
     for partition in reader.start(sink.stored_offsets(feed.table)):
-        _log.warning("%s/%s was created again since it was stored; loading it from its start", topic.name, partition)
+        _log.warning("%s/%s was deleted and created again; loading it from its start", topic.name, partition)
     return FeedWorker(feed, reader, sink, letters, metrics, stop)
 
 

@@ -122,7 +122,7 @@ def _preparation(statement: Statement) -> Iterator[str]:
         yield f"USE `{statement.database.replace('`', '')}`"
     for name, value in statement.settings.items():
         if not _SETTING_NAME.fullmatch(name):
-            raise StatementError(f"Code: 115. Setting {name!r} has no valid name")
+            raise StatementError(f"Code: 115. {name!r} is not a valid name of a setting")
         escaped = value.replace("\\", "\\\\").replace("'", "\\'")
         yield f"SET {name} = '{escaped}'"
 

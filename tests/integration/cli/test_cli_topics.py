@@ -34,7 +34,7 @@ def test_topic_with_create_time_is_rejected(kafka_bootstrap: str, topic_prefix: 
         ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
 
     assert refused.value.exit_code == MISSING
-    assert f"topic {topic} has message.timestamp.type=CreateTime, it must be LogAppendTime" in str(refused.value)
+    assert f"topic {topic} has message.timestamp.type=CreateTime, but it must be LogAppendTime" in str(refused.value)
 
 
 def test_missing_broker_is_one_sentence(free_port: Callable[[], int]) -> None:

@@ -154,7 +154,8 @@ def test_undecidable_rules_are_listed_with_reason(client: Client, tmp_path: Path
 
     assert undecided["task_stuck"] == "needs the view task_live, which history does not contain"
     assert undecided["deadline_at_risk"].startswith("needs columns that exist only while a job runs: ")
-    assert undecided["stage_slow"].startswith("no run has all of its columns: elapsed_ms, baseline_runs, expected_ms, ")
+    reason = "no run has all columns of the rule: elapsed_ms, baseline_runs, expected_ms, "
+    assert undecided["stage_slow"].startswith(reason)
     assert undecided["stage_skew"] is None
 
 
