@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from sparkfuse_alertmanager.metrics import COMPONENT, TOPIC, Metrics
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.kafka_access import require_access
-from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.kafka_clients import client_configuration, producer_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import to_json
@@ -46,9 +46,9 @@ class Inbox:
         self._letters_topic = topic_name("dead-letters", settings.topic_prefix)
         self._metrics = metrics
         # error_cb logs the errors of the client, so its own log is disabled.
-        common = client_configuration(settings, {"error_cb": self._on_error, "log_level": 0})
+        common = {"error_cb": self._on_error, "log_level": 0}
         self._consumer = Consumer(
-            common
+            client_configuration(settings, common)
             | {
                 "group.id": f"{settings.topic_prefix}.{COMPONENT}",
                 "enable.auto.commit": False,
@@ -62,7 +62,7 @@ class Inbox:
                 "heartbeat.interval.ms": 2000,
             }
         )
-        self._producer = Producer(common | {"enable.idempotence": True, "partitioner": "murmur2_random"})
+        self._producer = Producer(producer_configuration(settings, common | {"enable.idempotence": True}))
         self._batch: list[Message] = []
         self._consumer.subscribe([self.topic])
 

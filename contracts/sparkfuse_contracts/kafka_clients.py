@@ -15,3 +15,13 @@ def client_configuration(settings: Settings, own: Mapping[str, object]) -> dict[
     SettingError if the file has become invalid since the settings were read.
     """
     return {**kafka_file_properties(settings.kafka_config_file), BOOTSTRAP: settings.kafka_bootstrap, **own}
+
+
+def producer_configuration(settings: Settings, own: Mapping[str, object]) -> dict[str, object]:
+    """Return the configuration of a confluent_kafka producer, with the partitioner of Kafka's Java client.
+
+    The plugin and Flink write with the Java client. A record key must have the same partition for every writer:
+    otherwise a compacted topic would keep one record of the key in each of two partitions, and the hook would read
+    another partition than the controller writes. Raises SettingError like `client_configuration`.
+    """
+    return client_configuration(settings, {"partitioner": "murmur2_random", **own})

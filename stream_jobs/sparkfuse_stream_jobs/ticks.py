@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from sparkfuse_contracts.generated import fact_pb2
-from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.kafka_clients import producer_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 
@@ -87,12 +87,11 @@ class Ticks:
         self._interval_ms = min(INTERVAL_MS, settings.window_ms)
         self._topic = topic_name("facts", settings.topic_prefix)
         own = {
-            "partitioner": "murmur2_random",
             "linger.ms": 0,
             "message.timeout.ms": 5000,
             "log.connection.close": False,
         }
-        self._producer = Producer(client_configuration(settings, own))
+        self._producer = Producer(producer_configuration(settings, own))
         self._clock = BrokerClock()
         self._stop = threading.Event()
         self._failing = False

@@ -14,7 +14,7 @@ from sparkfuse_collectors.ship.batch import Batch, Record
 from sparkfuse_collectors.ship.errors import BrokerLostError, FencedError, StoppedError
 from sparkfuse_collectors.ship.rejected_records import PERMANENT, RejectedRecords
 from sparkfuse_contracts.kafka_access import KafkaUnavailableError, explain
-from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.kafka_clients import producer_configuration
 from sparkfuse_contracts.settings import Settings
 
 ANSWER_SECONDS = 10.0
@@ -43,7 +43,7 @@ class Broker:
         self._settings, self._stop, self._on_rejected = settings, stop, on_rejected
         self._prefix, self._transactional_id = settings.topic_prefix, f"{settings.topic_prefix}.ship.{name}"
         self._started_at = 0.0
-        self._producer = Producer(client_configuration(settings, {
+        self._producer = Producer(producer_configuration(settings, {
             "client.id": f"sparkfuse-shipper-{name}",
             # A restarted shipper uses the same id, so Kafka fences the producer of the previous process.
             "transactional.id": self._transactional_id,

@@ -15,7 +15,7 @@ from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.generated.receipt_pb2 import Receipt
 from sparkfuse_contracts.generated.signal_pb2 import Signal
-from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.kafka_clients import client_configuration, producer_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import RecordError, from_json, to_json
@@ -109,12 +109,11 @@ class KafkaEdge:
         self._settings, self._keys, self._metrics, self._stop = settings, keys, metrics, stop
         self._uses_settings = uses_settings
         self._producer = Producer(
-            client_configuration(
+            producer_configuration(
                 settings,
                 {
                     "client.id": _CLIENT,
                     "enable.idempotence": True,
-                    "partitioner": "murmur2_random",
                     "linger.ms": 0,
                     "message.timeout.ms": int(ACKNOWLEDGED_SECONDS * 1000),
                     "log_level": 0,

@@ -12,7 +12,7 @@ from confluent_kafka import TopicPartition as Place
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.generated.signal_pb2 import Signal
 from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
-from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.kafka_clients import client_configuration, producer_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import to_json
@@ -184,22 +184,19 @@ class Outputs:
         self._appended_ms: list[int] = []
         common = {"log_level": QUIET, "enable.idempotence": True, "linger.ms": 0, "error_cb": on_error}
         self._producer = Producer(
-            client_configuration(
+            producer_configuration(
                 settings,
                 {
                     **common,
                     "client.id": _CLIENT,
                     "transactional.id": f"{self._prefix}-fuse-controller",
                     "transaction.timeout.ms": int(TRANSACTION_SECONDS * 1000),
-                    # The same partitioner as Java's default, because the hook computes its partition from the
-                    # application id.
-                    "partitioner": "murmur2_random",
                 },
             )
         )
         # Dead letters are not part of a step, so another producer writes them outside of the transaction.
         self._letters = Producer(
-            client_configuration(
+            producer_configuration(
                 settings,
                 {**common, "client.id": f"{_CLIENT}-letters", "message.timeout.ms": int(TRANSACTION_SECONDS * 1000)},
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.kafka_clients import client_configuration, producer_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 
@@ -80,12 +80,11 @@ def append(settings: Settings, topic: str, key: str, content: bytes) -> None:
             failed.append(error.str())
 
     producer = Producer(
-        client_configuration(
+        producer_configuration(
             settings,
             {
                 "client.id": _CLIENT,
                 "enable.idempotence": True,
-                "partitioner": "murmur2_random",
                 "message.timeout.ms": int(ANSWER_SECONDS * 1000),
                 "log_level": 0,
             },

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from confluent_kafka import KafkaError, Message, Producer
 
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
-from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.kafka_clients import producer_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import to_json
@@ -26,10 +26,9 @@ class DeadLetterWriter:
     def __init__(self, settings: Settings, on_error: Callable[[KafkaError], None]) -> None:
         self._topic = topic_name("dead-letters", settings.topic_prefix)
         self._on_error = on_error
-        self._producer = Producer(client_configuration(settings, {
+        self._producer = Producer(producer_configuration(settings, {
             "client.id": "sparkfuse-loader",
             "enable.idempotence": True,
-            "partitioner": "murmur2_random",
             "compression.type": "lz4",
             "message.timeout.ms": 0,  # no timeout: a dead letter that times out would be lost
             "error_cb": on_error,

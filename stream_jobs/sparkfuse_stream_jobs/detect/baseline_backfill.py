@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
-from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.kafka_clients import producer_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import record_key, to_json
@@ -59,7 +59,7 @@ def _send(settings: Settings, baselines: Sequence[Baseline]) -> None:
         if error is not None:
             failures.append(error)
 
-    producer = Producer(client_configuration(settings, {
+    producer = Producer(producer_configuration(settings, {
         "client.id": "sparkfuse-baselines",
         "enable.idempotence": True,
         "compression.type": "lz4",

@@ -2,86 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import sqlite3
-import tempfile
 import threading
-from dataclasses import astuple
-from pathlib import Path
+import time
+from collections.abc import Iterable
+from datetime import timedelta
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
-from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.kafka_clients import client_configuration, producer_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import RecordError, from_json
-from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey, key_of_baseline
+from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey
+from sparkfuse_stream_jobs.detect.published_baselines import Place, PublishedBaselines
 
+# A baseline that was not written for a quarter of a year is dropped. The time of the record counts, not that of its
+# newest run, so that a backfill of old logs is kept for the same time.
+BASELINE_TTL = timedelta(days=92)
+CLEANING_SECONDS = 24 * 3_600.0
 log = logging.getLogger(__name__)
 READ_SECONDS = 60.0
 POLL_SECONDS = 1.0
 # Limit of registered records that were not read back yet. The limit is needed because records that a failed job never
 # wrote stay registered.
 MAX_OWN_RECORDS = 100_000
-
-
-class PublishedBaselines:
-    """The newest published baseline of each stage, in a temporary file.
-
-    A file is used because the baselines of all jobs may not fit into memory.
-
-    One thread may call ``put`` while another thread reads.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: set[BaselineKey] = set()
-        self._unread: set[BaselineKey] = set()
-        self._with_cluster: set[BaselineKey] = set()
-        self._folder = tempfile.TemporaryDirectory(prefix="sparkfuse-baselines-")
-        # Flink opens and calls an operator from different threads, one at a time.
-        self._store = sqlite3.connect(Path(self._folder.name, "baselines.db"), check_same_thread=False)
-        self._store.execute("PRAGMA synchronous=OFF")
-        self._store.execute("CREATE TABLE baselines (key TEXT PRIMARY KEY, baseline BLOB)")
-
-    def put(self, baseline: Baseline) -> None:
-        """Store ``baseline``; it replaces an older baseline of the same stage.
-
-        An older version wrote baselines without a cluster, under another record key. They are still in the topic and
-        may be read after newer ones, so they never replace a baseline with a cluster.
-        """
-        key = key_of_baseline(baseline)
-        with self._lock:
-            if baseline.HasField("cluster"):
-                self._with_cluster.add(key)
-            elif key in self._with_cluster:
-                return
-            self._known.add(key)
-            self._store.execute(
-                "INSERT OR REPLACE INTO baselines VALUES (?, ?)", (_text(key), baseline.SerializeToString())
-            )
-            # This set is updated last, because the reader checks it without the lock.
-            self._unread.add(key)
-
-    def __call__(self, key: BaselineKey) -> Baseline | None:
-        """Return the newest baseline of the stage; None if the stage has none or if it was returned before."""
-        if key not in self._unread:  # called for each row of a stage
-            return None
-        with self._lock:
-            self._unread.discard(key)
-            found = self._store.execute("SELECT baseline FROM baselines WHERE key = ?", (_text(key),)).fetchone()
-        return Baseline.FromString(found[0]) if found else None
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def close(self) -> None:
-        """Delete the file."""
-        with self._lock:
-            self._store.close()
-        self._folder.cleanup()
+MAX_TOMBSTONES_IN_QUEUE = 10_000
 
 
 class OwnRecords:
@@ -113,13 +60,20 @@ class OwnRecords:
 
 
 class BaselineFollower:
-    """The published baselines, updated with each record that is added to the topic ``baselines``."""
+    """The published baselines, updated with each record that is added to the topic ``baselines``.
 
-    def __init__(self, settings: Settings) -> None:
+    With ``cleans``, it also deletes useless records from the topic once a day, by writing tombstones: expired
+    baselines, and older records about a stage in another partition or under another record key.
+    """
+
+    def __init__(self, settings: Settings, *, cleans: bool = False) -> None:
         """Read the topic to its end, then follow it in a thread. Raises like ``read_published_baselines``."""
+        self._settings, self._cleans = settings, cleans
         self._published, self._consumer, self._own = PublishedBaselines(), _consumer(settings), OwnRecords()
+        self._useless: list[Place] = []
+        self._cleaned_at = float("-inf")
         try:
-            _read_to_end(self._consumer, settings, self._published)
+            self._useless += _read_to_end(self._consumer, settings, self._published)
         except BaseException:
             self._consumer.close()
             self._published.close()
@@ -146,25 +100,62 @@ class BaselineFollower:
     def _follow(self) -> None:
         logged: set[int] = set()
         while not self._closing.is_set():
+            self._clean_daily()
             message = self._consumer.poll(POLL_SECONDS)
             if message is None:
                 continue
             error = message.error()
             if error is None:
-                content = message.value()
-                if content is not None and self._own.remove(content):
-                    continue
-                if not _put(self._published, content):
-                    log.warning("the record at offset %d of the topic baselines is not a baseline", message.offset())
+                self._read(message)
             # The job continues: an outage of the broker is temporary, and the baselines that were read before stay
             # valid.
             elif error.code() not in {KafkaError._PARTITION_EOF, *logged}:  # noqa: SLF001 - confluent has no public name
                 logged.add(error.code())
                 log.warning("cannot read the topic baselines: %s", error)
 
+    def _read(self, message: Message) -> None:
+        content = message.value()
+        if content is not None and self._own.remove(content):
+            return
+        try:
+            self._useless += _put(self._published, message)
+        except RecordError:
+            log.warning("the record at offset %d of the topic baselines is not a baseline", message.offset())
 
-def _text(key: BaselineKey) -> str:
-    return json.dumps(astuple(key))
+    def _clean_daily(self) -> None:
+        if time.monotonic() - self._cleaned_at < CLEANING_SECONDS:
+            return
+        self._cleaned_at = time.monotonic()
+        expired = self._published.remove_expired(
+            time.time_ns() // 1_000_000 - int(BASELINE_TTL.total_seconds() * 1_000)
+        )
+        if self._cleans and (expired or self._useless):
+            left = write_tombstones(self._settings, [*self._useless, *expired])
+            log.info(
+                "deleted %d records from the topic baselines: %d baselines expired, %d were older duplicates;"
+                " %d could not be deleted", len(expired) + len(self._useless) - left, len(expired),
+                len(self._useless), left,
+            )  # fmt: skip
+        self._useless = []
+
+
+def write_tombstones(settings: Settings, places: Iterable[Place]) -> int:
+    """Delete records from the topic ``baselines``; return how many tombstones the broker did not store."""
+    failures: list[KafkaError] = []
+
+    def on_delivery(error: KafkaError | None, _message: Message) -> None:
+        if error is not None:
+            failures.append(error)
+
+    own = {"client.id": "sparkfuse-baselines", "enable.idempotence": True, "log_level": 0}
+    producer = Producer(producer_configuration(settings, own | {"message.timeout.ms": int(READ_SECONDS * 1_000)}))
+    name = topic_name("baselines", settings.topic_prefix)
+    for place in places:
+        while len(producer) >= MAX_TOMBSTONES_IN_QUEUE:
+            producer.poll(POLL_SECONDS)
+        # The explicit partition is needed for records that another partitioner placed.
+        producer.produce(name, None, place.record_key, partition=place.partition, on_delivery=on_delivery)
+    return len(failures) if producer.flush(2 * READ_SECONDS) == 0 else len(failures) + len(producer)
 
 
 def read_published_baselines(settings: Settings) -> PublishedBaselines:
@@ -191,11 +182,15 @@ def _consumer(settings: Settings) -> Consumer:
     }))  # fmt: skip
 
 
-def _read_to_end(consumer: Consumer, settings: Settings, published: PublishedBaselines) -> None:
-    """Store the records of the topic from its beginning to its current end; the consumer continues there."""
+def _read_to_end(consumer: Consumer, settings: Settings, published: PublishedBaselines) -> list[Place]:
+    """Store the records of the topic from its beginning to its current end; the consumer continues there.
+
+    Returns the places of useless records.
+    """
     name = topic_name("baselines", settings.topic_prefix)
     known = consumer.list_topics(name, timeout=READ_SECONDS).topics[name]
     waiting = set(known.partitions) if known.error is None else set()
+    useless: list[Place] = []
     invalid = 0
     consumer.assign([TopicPartition(name, partition, OFFSET_BEGINNING) for partition in waiting])
     while waiting:
@@ -206,20 +201,25 @@ def _read_to_end(consumer: Consumer, settings: Settings, published: PublishedBas
             if message.error().code() != KafkaError._PARTITION_EOF:  # noqa: SLF001
                 raise KafkaException(message.error())
             waiting.discard(message.partition())
-        else:
-            invalid += not _put(published, message.value())
+            continue
+        try:
+            useless += _put(published, message)
+        except RecordError:
+            invalid += 1
     log.info("read the baselines of %d stages from the topic; %d records are invalid", len(published), invalid)
+    return useless
 
 
-def _put(published: PublishedBaselines, content: bytes | None) -> bool:
-    """Store a record, and return whether the record is valid.
+def _put(published: PublishedBaselines, message: Message) -> list[Place]:
+    """Store a record, and return the place of a record that is useless now. Raises RecordError.
 
-    A tombstone is valid but ignored, because stored baselines expire by themselves.
+    A tombstone is ignored, because expired baselines are removed from the file too.
     """
+    content = message.value()
     if content is None:
-        return True
-    try:
-        published.put(from_json(Baseline, content))
-    except RecordError:
-        return False
-    return True
+        return []
+    baseline = from_json(Baseline, content)
+    if not baseline.HasField("updated_ms"):
+        raise RecordError("a baseline needs updated_ms")
+    useless = published.put(baseline, Place(message.partition(), message.key() or b""), message.timestamp()[1])
+    return [useless] if useless else []

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
-from confluent_kafka import Producer
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
-from sparkfuse_contracts.wire import to_json
+from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_stream_jobs.detect.baseline_backfill import update_baselines
-from sparkfuse_stream_jobs.detect.baseline_bootstrap import BaselineFollower
+from sparkfuse_stream_jobs.detect.baseline_bootstrap import BASELINE_TTL, BaselineFollower
 from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey, key_of_baseline
 from tests.kafka import settings_of
 from tests.waiting import wait_for
@@ -75,3 +76,41 @@ def test_own_baselines_are_not_read_back(kafka_bootstrap: str, topic_prefix: str
 
     assert foreign is not None
     assert own is None
+
+
+def test_useless_baselines_are_deleted_from_the_topic(kafka_bootstrap: str, topic_prefix: str) -> None:
+    """The follower writes a tombstone for an expired baseline, and for an older record in another partition."""
+    settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
+    ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
+    topic, now_ms = topic_name("baselines", topic_prefix), time.time_ns() // 1_000_000
+    expired, older, kept = (sample_of_run(job, "a", day) for job, day in (("expired", 1), ("kept", 8), ("kept", 9)))
+    too_old_ms = now_ms - int(BASELINE_TTL.total_seconds() * 1_000) - 1
+    producer = Producer({"bootstrap.servers": kafka_bootstrap})
+    for baseline, partition, written_ms in ((expired, 0, too_old_ms), (older, 0, now_ms), (kept, 1, now_ms)):
+        key = record_key("baselines", baseline)
+        producer.produce(topic, to_json(baseline), key, partition=partition, timestamp=written_ms)
+    assert producer.flush(60) == 0
+    follower = BaselineFollower(settings, cleans=True)
+    try:
+        deleted = wait_for(lambda: deleted_keys(settings, topic), 60, "the tombstones")
+    finally:
+        follower.close()
+
+    assert deleted == {0: {record_key("baselines", expired), record_key("baselines", kept)}}
+
+
+def deleted_keys(settings: Settings, topic: str) -> dict[int, set[bytes]]:
+    """Return the keys of the tombstones in the topic, by partition."""
+    consumer = Consumer({"bootstrap.servers": settings.kafka_bootstrap, "group.id": "test"})
+    found: dict[int, set[bytes]] = {}
+    try:
+        for partition in consumer.list_topics(topic, timeout=60).topics[topic].partitions:
+            _, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=60)
+            consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
+            for message in consumer.consume(end, 60) if end else ():
+                assert message.error() is None, message.error()
+                if message.value() is None:
+                    found.setdefault(partition, set()).add(message.key())
+    finally:
+        consumer.close()
+    return found

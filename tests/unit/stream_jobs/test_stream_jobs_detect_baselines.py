@@ -8,8 +8,8 @@ from typing import Any
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_stream_jobs.detect import baselines, identify
-from sparkfuse_stream_jobs.detect.baseline_bootstrap import PublishedBaselines
 from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey, key_of_baseline
+from sparkfuse_stream_jobs.detect.published_baselines import Place, PublishedBaselines
 from sparkfuse_stream_jobs.detect.state.run_state import in_memory_run_state
 from sparkfuse_stream_jobs.detect.state.values import InMemoryMapState
 from tests.unit.stream_jobs.detect_rows import Run
@@ -103,7 +103,7 @@ def test_backfilled_runs_are_merged_with_live_runs():
         before = held.get(key)
         backfilled = Baseline.FromString(everything.SerializeToString())
         del backfilled.samples[-1]
-        published.put(backfilled)
+        published.put(backfilled, Place(0, b"key"), T)
         both = held.get(key)
         again = held.get(key)
     finally:
@@ -179,33 +179,45 @@ def test_fit_is_reused_until_a_sample_is_learned():
     assert first == again
 
 
-def test_baseline_with_cluster_replaces_one_without():
-    """A baseline with a cluster replaces one without a cluster, whichever of them is read first.
+def test_newest_baseline_of_a_stage_wins():
+    """Of several records about a stage, the one with the newest sample wins, in whichever order they are read.
 
-    An older version of Sparkfuse published baselines without a cluster, under another key.
+    Older versions of Sparkfuse wrote with another partitioner and without a cluster, so one stage can have several
+    records. The other places are reported, because their records are of no use.
     """
     of_stage: dict[str, Any] = {"job_key": "orders", "stage_fingerprint": "f00"}
-    old = Baseline(stage_name="old", **of_stage)
-    new, newest = (
-        Baseline(cluster="default", tenant="default", stage_name=name, **of_stage) for name in ("new", "newest")
-    )
-    other = Baseline(cluster="prod", tenant="default", stage_name="other", **of_stage)
-    key = key_of_baseline(old)
+    old = Baseline(stage_name="old", updated_ms=T, **of_stage)
+    new = Baseline(cluster="default", tenant="default", stage_name="new", updated_ms=T + 1, **of_stage)
+    other = Baseline(cluster="prod", tenant="default", stage_name="other", updated_ms=T + 2, **of_stage)
+    first, second = Place(0, b"old"), Place(1, b"new")
 
-    def stored_name(*baselines_read: Baseline) -> str:
+    def stored(*records: tuple[Baseline, Place]) -> tuple[str, list[Place | None]]:
         published = PublishedBaselines()
         try:
-            for baseline in baselines_read:
-                published.put(baseline)
-            found = published(key)
-            return found.stage_name if found else ""
+            useless = [published.put(baseline, place, T) for baseline, place in records]
+            found = published(key_of_baseline(old))
+            return found.stage_name if found else "", useless
         finally:
             published.close()
 
-    assert [stored_name(old), stored_name(old, new), stored_name(new, old), stored_name(new, newest, old)] == [
-        "old",
-        "new",
-        "new",
-        "newest",
-    ]
-    assert stored_name(other) == ""
+    assert stored((old, first), (new, second)) == ("new", [None, first])
+    assert stored((new, second), (old, first)) == ("new", [None, first])
+    assert stored((old, first), (new, first)) == ("new", [None, None])
+    assert stored((new, first), (old, first)) == ("new", [None, None])
+    assert stored((other, first)) == ("", [None])
+
+
+def test_expired_baselines_are_removed():
+    """A baseline that was last written before the limit is removed and its place is reported; others stay."""
+    published = PublishedBaselines()
+    baselines_read = [Baseline(job_key=job, stage_fingerprint="f00", updated_ms=T) for job in ("old", "current")]
+    try:
+        for number, baseline in enumerate(baselines_read):
+            published.put(baseline, Place(number, baseline.job_key.encode()), T - 1 + number)
+        places = published.remove_expired(T)
+        found = [published(key_of_baseline(baseline)) for baseline in baselines_read]
+    finally:
+        published.close()
+
+    assert places == [Place(0, b"old")]
+    assert found == [None, baselines_read[1]]

@@ -19,7 +19,7 @@ from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_rules.knowledge.hosts import HostObservations
 from sparkfuse_stream_jobs.detect import baselines, hosts
-from sparkfuse_stream_jobs.detect.baseline_bootstrap import BaselineFollower
+from sparkfuse_stream_jobs.detect.baseline_bootstrap import BASELINE_TTL, BaselineFollower
 from sparkfuse_stream_jobs.detect.forecast import forecast_application
 from sparkfuse_stream_jobs.detect.operators.invalid_values import usable
 from sparkfuse_stream_jobs.detect.operators.records import (
@@ -34,8 +34,7 @@ from sparkfuse_stream_jobs.detect.operators.records import (
 from sparkfuse_stream_jobs.detect.state.codec import message_codec, record_codec
 from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactory
 
-# A baseline without a new sample for a quarter of a year is dropped, a host without a report for a week.
-BASELINE_TTL = timedelta(days=92)
+# A host without a report for a week is dropped.
 HOSTS_TTL = timedelta(days=7)
 # The kinds of records that AcrossRuns emits.
 ROWS_RECORD, BASELINE_RECORD, NAME_RECORD = "rows", "baseline", "name"
@@ -53,7 +52,9 @@ class AcrossRuns(KeyedProcessFunction):
         self._settings = settings
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._published, self._scope = BaselineFollower(self._settings), KeyScope()
+        self._scope = KeyScope()
+        # One subtask cleans the topic: each subtask reads all partitions of it.
+        self._published = BaselineFollower(self._settings, cleans=runtime_context.get_index_of_this_subtask() == 0)
         self._host_reports = host_report_codec()
         self._timers: set[tuple[str, int]] = set()
         of_job = StateFactory(runtime_context, self._scope, "job", BASELINE_TTL)
