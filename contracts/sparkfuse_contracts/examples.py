@@ -1,4 +1,4 @@
-"""The real examples of every message, which the tests of all components use."""
+"""Reads the real examples of every message; the tests of all components use these examples."""
 
 from __future__ import annotations
 

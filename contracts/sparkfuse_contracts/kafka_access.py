@@ -1,4 +1,4 @@
-"""Checks when a process starts that Kafka answers, that the topics exist, and that the principal may use them."""
+"""Checks at the start of a process that Kafka answers, that the topics exist, and that the principal may use them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The permissions of each role on Kafka, from contracts/kafka_acls.yaml, and the access control lists of a role."""
+"""Reads the Kafka permissions of each role from contracts/kafka_acls.yaml, and returns them as access control lists."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def java_properties(given: Mapping[str, str]) -> dict[str, str]:
 
     Raises KafkaPropertyError for a property that Java does not have.
     """
-    librdkafka_properties(given)  # raises for an unknown property
+    librdkafka_properties(given)  # called because it raises for an unknown property
     made = {name: value for name, value in given.items() if name not in _LIBRDKAFKA and not name.startswith("socket.")}
     for name in _NOT_IN_JAVA & given.keys():
         raise KafkaPropertyError(f"{name} has no equivalent in Java clients")

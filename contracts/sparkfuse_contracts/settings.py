@@ -33,8 +33,8 @@ DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_PUBLIC_KEYS": "",
     "SPARKFUSE_FUSE_MODE": "shadow",
     "SPARKFUSE_DASHBOARD_URL": "http://127.0.0.1:3000",
-    # The default is a reserved example domain (RFC 2606). Set it to the address at which your team publishes docs/rules
-    # and docs/runbooks.
+    # The default is a reserved example domain (RFC 2606). Set the variable to the address at which your team publishes
+    # docs/rules and docs/runbooks.
     "SPARKFUSE_RUNBOOK_URL": "https://docs.sparkfuse.example",
 }
 _ADDRESS = re.compile(r"[^\s:,/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")

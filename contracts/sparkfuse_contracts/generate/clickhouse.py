@@ -20,7 +20,7 @@ KAFKA_COLUMNS = ("kafka_partition", "kafka_offset")
 
 @dataclass(frozen=True)
 class Shape:
-    """How the store keeps a message: ``key`` is the sorting key, ``days`` the time to live.
+    """How the store stores a message: ``key`` is the sorting key, ``days`` the time to live.
 
     A new row replaces the row with the same key. If the table has a ``version`` column, the row with the larger version
     wins. ``more`` lists further expressions of the sorting key: those for fields that are absent in some kinds of
@@ -43,8 +43,8 @@ class Shape:
 SHAPES: Mapping[str, Shape] = {
     "facts": Shape("Fact", ("app_id", "app_start_ms", "event_id"), None, 30),
     "live": Shape("LiveRow", ("app_id", "app_start_ms", "app_attempt", "row_seq"), None, 90),
-    # One row for the application and one for each stage attempt. If a run is sent again, its rows replace the earlier
-    # ones.
+    # One row for the application and one for each stage attempt. If a run is sent again, the new rows replace the
+    # earlier rows.
     "history": Shape(
         "HistoryRow",
         ("app_id", "app_start_ms", "app_attempt", "row"),

@@ -1,4 +1,4 @@
-"""Reads ended runs and their stages from the store: from event logs if available, else from live rows."""
+"""Reads ended runs and their stages from the store: rows from event logs if there are any, else live rows."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def stages_of(client: Client, runs: Sequence[Run]) -> dict[Place, list[dict[str,
 
 
 def stage_table(logged: bool) -> str:
-    """Return the table of ended stages for runs with or without a log."""
+    """Return the name of the table with the ended stages of runs that have a log, or of runs that have none."""
     return LOGGED_STAGES if logged else ENDED_STAGES
 
 
@@ -115,7 +115,7 @@ def ask(client: Client, sql: str, parameters: Mapping[str, object] | None = None
     except DatabaseError as error:
         if _UNKNOWN_COLUMN in str(error).lower():
             raise StoreOlderError(
-                "the store's tables are older than this version: start its loader, or run its migration"
+                "the store's tables are older than this version: start the loader, or run the store's migration"
             ) from error
         raise
 

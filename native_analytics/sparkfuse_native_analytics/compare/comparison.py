@@ -121,8 +121,8 @@ def compare(before: Run, after: Run) -> Comparison:
 
     Stages are matched by fingerprint and occurrence. The duration of a run is the sum of its stages' shares of the
     critical path (`critical_path`) and the time outside stages. `attribution` splits a stage's difference into parts;
-    if only one run has a stage, its share is a plan change. Queries are matched by their matched stages, the remaining
-    queries by name.
+    if only one run has a stage, the stage's whole share counts as a plan change. Queries are matched by their matched
+    stages, the remaining queries by name.
     """
     changes = changed(before.configuration, after.configuration)
     bears_on = {each.bears_on for each in changes}

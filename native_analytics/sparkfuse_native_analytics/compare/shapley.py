@@ -1,4 +1,4 @@
-"""The Shapley value: the contribution of each factor to a difference, exact for a handful of factors."""
+"""Computes Shapley values: how much each of a few factors contributes to a difference."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _log = logging.getLogger("sparkfuse.loader")
 
 
 def main() -> int:
-    """Run all feeds; errors at the start are printed as one sentence."""
+    """Run all feeds; an error at the start is printed as one sentence."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     try:
         settings = Settings.from_environment()

@@ -27,7 +27,7 @@ class StoppedError(Exception):
 
 
 class Sink:
-    """Stores batches and retries without limit if the store does not answer, so that no record is skipped."""
+    """Stores batches; if the store does not answer, it retries without limit, so that no record is skipped."""
 
     def __init__(self, client: Client, stop: threading.Event, on_refusal: Callable[[str], None]) -> None:
         self._client = client

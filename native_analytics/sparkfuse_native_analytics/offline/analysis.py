@@ -1,4 +1,4 @@
-"""The analysis of one application: the JSON object that `sparkfuse analyze --json` prints.
+"""Analyzes applications: evaluates the rules and builds the JSON object that `sparkfuse analyze --json` prints.
 
 contracts/documents/analysis.proto defines the object. Tests validate real output against the JSON Schema that is
 generated from this file.

@@ -36,7 +36,7 @@ class MalformedLine(TypedDict):
 
 
 class AnalysisEvidence(TypedDict):
-    """What was read and what is missing."""
+    """What was read from the log and what is missing."""
 
     files: list[ReadFile]
     plain_bytes: int

@@ -68,7 +68,7 @@ def _plans(plan_nodes: pa.Table) -> dict[int, list[QueryPlan]]:
     """Return the versions of each query's plan, oldest version first."""
     plans: dict[int, list[QueryPlan]] = {}
     rows = _rows(plan_nodes, "sql_execution_id", "plan_version", "parent", "name", "detail")
-    # The nodes of one plan are adjacent and sorted by their number.
+    # The nodes of a plan are adjacent rows, sorted by node number.
     for (query_id, _), nodes in groupby(rows, lambda row: (row["sql_execution_id"], row["plan_version"])):
         plan = list(nodes)
         plans.setdefault(query_id, []).append(

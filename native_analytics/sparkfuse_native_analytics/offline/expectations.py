@@ -1,4 +1,4 @@
-"""Expected durations of an application and its stages, from the runs that ended before it started."""
+"""Computes expected durations of an application and its stages, from the runs that ended before it started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computes the view job_live from an event log: failed and cancelled jobs and queries, as the detect job does."""
+"""Computes the view job_live from an event log, as the detect job does: failed and cancelled jobs and queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queries (SQL executions) of an application, with sums over their stage attempts."""
+"""Computes the queries (SQL executions) of an application, with sums over the stage attempts of each query."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _RENAMED = {
     "fetch_failed_tasks": "fetch_failed",
     "lost_tasks": "lost",
     "resubmitted_tasks": "resubmitted",
-    # In an event log no task is still running, so totals include only ended tasks.
+    # An event log does not report running tasks, so totals include only ended tasks.
     "disk_spilled_bytes": "disk_spilled_bytes",
     "memory_spilled_bytes": "memory_spilled_bytes",
 }

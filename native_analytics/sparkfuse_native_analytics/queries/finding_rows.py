@@ -12,7 +12,7 @@ from sparkfuse_native_analytics.queries.select import fetch, names
 
 @dataclass(frozen=True)
 class FindingRun:
-    """One run of the job in which the finding fires or was resolved recently."""
+    """One run of the job in which the finding is firing or was recently resolved."""
 
     run_key: str | None = None
     app_id: str | None = None

@@ -39,5 +39,5 @@ def fetch(client: Client, sql: str, parameters: Mapping[str, object]) -> list[di
         return list(client.query(sql, parameters=dict(parameters)).named_results())
     except DatabaseError as error:
         if _UNKNOWN_TABLE in str(error):
-            raise StoreEmptyError("the store has no tables yet: start the loader, or run its migration") from error
+            raise StoreEmptyError("the store has no tables yet: start the loader, or run the migration") from error
         raise

@@ -23,7 +23,7 @@ class StoreUnavailableError(RuntimeError):
 def connect(settings: Settings | None = None) -> Client:
     """Return a client for the ClickHouse at SPARKFUSE_CLICKHOUSE_URL; the URL may contain user, password and database.
 
-    The client keeps no session, so threads may share it.
+    The client has no session, so threads may share it.
 
     Raises StoreUnavailableError.
     """

@@ -156,7 +156,7 @@ def _name(path: Path, server: bool) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Migrate the ClickHouse at SPARKFUSE_CLICKHOUSE_URL; exit code 2 for invalid settings, 3 after a failure."""
+    """Migrate the database at SPARKFUSE_CLICKHOUSE_URL; exit code 2 for invalid settings, 3 after a failure."""
     parser = argparse.ArgumentParser(prog="sparkfuse-migrate", description="Create or change the tables of the store.")
     parser.add_argument("--server", action="store_true", help="create roles, profile and quota; needs an administrator")
     options = parser.parse_args(arguments)

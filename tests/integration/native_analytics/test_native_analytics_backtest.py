@@ -230,7 +230,7 @@ def test_older_store_asks_for_migration(client: Client, tmp_path: Path):
     keep(client, read(tmp_path, NIGHTS[:1]))
     client.command("ALTER TABLE logged_stages DROP COLUMN slowest_task_ms")
 
-    with pytest.raises(StoreOlderError, match="start its loader, or run its migration"):
+    with pytest.raises(StoreOlderError, match="start the loader, or run the store's migration"):
         backtest(client, RULES, 0, FOREVER)
 
 

@@ -155,7 +155,7 @@ class EventLog:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """What was read and what was not.
+        """What was read from the log and what was not.
 
         Keys: files [{name, codec, bytes, plain_bytes (after decompression), lines, truncated, error}], plain_bytes,
         events, events_by_kind, malformed, malformed_lines [{file, line, offset, reason}] (the first 1,000), truncated,
@@ -249,7 +249,7 @@ class NoApplicationError(ValueError):
     """A log belongs to no application; the message is one sentence."""
 
 class Redaction(Protocol):
-    """Masks secrets in the texts of facts."""
+    """The functions that mask secrets in the texts of facts."""
 
     def scrub(self, text: str, /) -> str:
         """Mask secrets in free text."""
@@ -277,7 +277,7 @@ class FactTranslator:
         """Update the state with events whose facts were already sent. Raises NoApplicationError."""
 
     def health(self, at_ms: int, behind_bytes: int, torn: bool) -> list[bytes]:
-        """Return a CollectorHealth record, or none while the application is unknown."""
+        """Return a list with one CollectorHealth record; the list is empty while the application is unknown."""
 
     def count_malformed(self, count: int) -> None:
         """Count malformed lines as facts that were lost, so that consumers see a gap in the sequence numbers."""
@@ -323,7 +323,8 @@ def read_event_log(
     `tables` may contain tasks and task_starts. `environment` lists the configuration keys to store; a key that ends in
     `*` is a prefix. `tasks_of` limits task rows to the given stage attempts, as (stage_id, stage_attempt). `limits` may
     contain line_bytes, plain_bytes, ratio, ratio_from, table_bytes and detail_bytes (accumulators, plan updates, memory
-    samples). Raises OSError if a path cannot be opened. Errors inside a file are reported in the evidence.
+    samples). Raises OSError if a path cannot be opened. Errors inside a file raise nothing; they are recorded in the
+    evidence.
     """
 
 def read_event_logs(

@@ -35,7 +35,7 @@ class Entry:
 
 
 class FileSystem(Protocol):
-    """A file system. Every method raises UnreadableLogError with one sentence."""
+    """A file system. If a path cannot be read, every method raises UnreadableLogError with one sentence."""
 
     def entry(self, path: str) -> Entry:
         """Return the file or folder at ``path``."""
@@ -189,6 +189,6 @@ def _local_errors(path: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise UnreadableLogError(f"{path}: there is no such file or folder") from error
-    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+    except (OSError, ValueError) as error:  # ValueError means a null character in the path
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UnreadableLogError(f"{path}: cannot be read: {reason.lower()}") from error
