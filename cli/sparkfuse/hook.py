@@ -62,7 +62,7 @@ class CircuitBreaker:
         on_open: Callable[[FuseError], object] | None = None,
     ) -> None:
         if on_warn not in ("log", "raise") and not callable(on_warn):
-            raise ValueError(f"on_warn is log, raise or a function, not {on_warn!r}")
+            raise ValueError(f"on_warn must be log, raise or a function, not {on_warn!r}")
         self.name = name
         self._spark = spark
         self._limits = Limits(max_seconds, max_spill, max_output_rows, max_cost)

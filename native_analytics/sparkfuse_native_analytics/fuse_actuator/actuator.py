@@ -162,7 +162,7 @@ class Actuator:
             self._stop(case, record, application)
 
     def _acknowledged(self, signal: Signal, outcome: str, reason: str) -> tuple[int, int] | None:
-        """Write a receipt; return the broker's time and the own clock at that moment, None if it was not confirmed."""
+        """Write a receipt; return the broker's time and this process's clock at that moment, None if not confirmed."""
         broker_ms = self._report(signal, outcome, reason)
         return None if broker_ms is None else (broker_ms, self._edge.clock_ms())
 

@@ -115,7 +115,7 @@ def lifetime(case: Case) -> Refusal | None:
 
 
 def epoch(case: Case) -> Refusal | None:
-    """Refuse a signal of a controller that a newer one has replaced."""
+    """Refuse a signal of a controller that a newer controller has replaced."""
     if case.signal.epoch < case.memory.epoch:
         return Refusal(REFUSED, f"epoch {case.signal.epoch} is older than the current one, {case.memory.epoch}")
     return None

@@ -29,7 +29,7 @@ from sparkfuse_native_analytics.fuse_operator.topics import TopicError, read_all
 ANSWER_SECONDS = 10.0
 ACKNOWLEDGED_SECONDS = 5.0
 MINUTE_MS = 60_000
-# The audit record and its signal are committed together, but each partition shows it a moment later.
+# An audit record and its signal are committed together, but become visible at slightly different times.
 ANNOUNCED_SECONDS = 2.0
 # A row of a running application is written every few seconds; the gate `evidence` checks the age of the row.
 ROW_LOOKBACK_MS = 3 * MINUTE_MS
@@ -40,7 +40,7 @@ _log = logging.getLogger("sparkfuse.fuse_actuator")
 
 
 class SignalReader:
-    """Follows the topic ``signals`` from its end: a signal from before the start may have been carried out."""
+    """Follows the topic ``signals`` from its end, because earlier signals may already have been carried out."""
 
     def __init__(self, settings: Settings, metrics: ActuatorMetrics) -> None:
         """Raises TopicError if the broker or the topic is not available."""

@@ -43,7 +43,7 @@ class Kubernetes:
         return _state(pods[0])
 
     def stop(self, application: Application, instance: str) -> None:
-        """Delete the driver's pod if it still has the UID ``instance``; its executors end with it."""
+        """Delete the driver's pod if the pod still has the UID ``instance``; the executors end with the driver."""
         pods = [pod for pod in self._pods(application) if pod["metadata"]["uid"] == instance]
         if len(pods) != 1:
             raise ManagerError(f"no driver's pod with the UID {instance} exists any more")

@@ -1,7 +1,7 @@
 """Spark's standalone master: finds the application in its list, and ends it by the form of the web interface.
 
-The REST server of the master (spark.master.rest.enabled) only knows drivers that were submitted to it, and neither it
-nor the list says which application belongs to which driver. So a driver is never killed by a guess.
+The REST server of the master (spark.master.rest.enabled) only knows drivers that were submitted to it. Neither this
+server nor the list shows which driver belongs to which application, so the actuator kills no driver.
 Source: org.apache.spark.deploy.master.ui.MasterWebUI of Spark 3.5.
 """
 
@@ -37,7 +37,7 @@ class Standalone:
         master = self._master()
         for app in master["activeapps"]:
             if app["id"] == application.app_id:
-                # The id contains the time of the registration and a number, so a later application has another one.
+                # The id contains the time of the registration and a number, so a later application has another id.
                 instance = f"{app['id']} registered at {app['starttime']}"
                 running = app["state"] == _RUNNING
                 return Running(instance, int(app["starttime"])) if running else Unknown(f"it is {app['state']}")

@@ -176,7 +176,7 @@ class FuseController:
         return (SHADOW_MODE, action, f"not armed: {unarmed}") if unarmed else (mode, action, "")
 
     def unarmed(self, variant: Variant, candidate: Candidate, action: str, now_ms: int) -> str | None:
-        """Return why a rule must not stop this application with this action; None if the rule is armed for both."""
+        """Return why a rule must not stop this application with this action; None if this is armed."""
         subject = subject_of(candidate)
         if self.controls.arming(subject, action, now_ms) is None:
             return f"no arming allows {action} for {subject.rule} and the job {subject.job_key!r}"

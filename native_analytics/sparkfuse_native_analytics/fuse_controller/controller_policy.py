@@ -27,7 +27,10 @@ _log = logging.getLogger("sparkfuse.fuse_controller")
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """A rule with a fuse, as configured for some jobs. ``policy_hash`` identifies its conditions for the hook."""
+    """A rule with a fuse, as configured for some jobs.
+
+    ``policy_hash`` identifies the policy of the variant for the hook.
+    """
 
     rule: Rule
     policy_hash: str

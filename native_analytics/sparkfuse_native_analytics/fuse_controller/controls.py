@@ -112,9 +112,9 @@ class ControlBook:
 
 def _check(control: Control, key: str) -> None:
     if control.control_id != key:
-        raise SignatureRefusedError(f"the control {control.control_id!r} has the key {key!r}")
+        raise SignatureRefusedError(f"the record of the control {control.control_id!r} has the key {key!r}")
     if control.kind not in KINDS:
-        raise SignatureRefusedError(f"there is no kind of control {control.kind!r}")
+        raise SignatureRefusedError(f"the kind of control {control.kind!r} is unknown")
 
 
 def _covers(control: Control, subject: Subject) -> bool:

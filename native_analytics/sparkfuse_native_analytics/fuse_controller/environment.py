@@ -32,8 +32,8 @@ class Environment(Protocol):
     def write(self, audit: Sequence[tuple[str, bytes]], signals: Sequence[tuple[Signal, SignedMessage]]) -> None:
         """Write audit records (key and content) and signals in one transaction.
 
-        Raises OSError if nothing was written, and FencedError if another controller has taken over or if it is unknown
-        whether the transaction was committed; the process must then end.
+        Raises OSError if nothing was written. Raises FencedError, after which the process must end, if another
+        controller has taken over or if it is unknown whether the transaction was committed.
         """
 
 

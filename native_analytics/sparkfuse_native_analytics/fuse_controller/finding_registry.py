@@ -25,13 +25,13 @@ class Candidate:
 
 
 class FindingRegistry:
-    """Keeps firing findings by id; resolved and expired ones are removed."""
+    """Keeps firing findings by id; resolved and expired findings are removed."""
 
     def __init__(self) -> None:
         self._findings: dict[str, Finding] = {}
 
     def put(self, finding: Finding) -> None:
-        """Add a finding. A version older than the stored one is ignored."""
+        """Add a finding. A version that is older than the stored version is ignored."""
         known = self._findings.get(finding.finding_id)
         if known is not None and known.updated_ms > finding.updated_ms:
             return

@@ -40,7 +40,7 @@ class AffectedApplications:
 
 @dataclass(frozen=True)
 class Health:
-    """The health of the controller itself, which must be good before it may act.
+    """The health of the controller itself; the controller may act only if its health is good.
 
     ``behind`` names a partition that was not read to its end; it is empty if all were. ``clock_skew_ms``: the
     controller's clock minus the broker's, None if it is not known.
@@ -167,7 +167,7 @@ def big_picture(case: Case) -> Refusal | None:
 
 
 def budget(case: Case) -> Refusal | None:
-    """Refuse if a budget of this hour is exhausted."""
+    """Refuse if a budget of the last hour is exhausted."""
     return Refusal("budget", OVER_BUDGET, case.over_budget) if case.over_budget is not None else None
 
 

@@ -172,7 +172,7 @@ class Inputs:
 
 
 class Outputs:
-    """Writes audit records and signals in transactions; a second controller of the same prefix fences this one."""
+    """Writes audit records and signals in transactions; a second controller with the same prefix fences this one."""
 
     def __init__(self, settings: Settings, on_error: ErrorSeen) -> None:
         """Start transactions, which fences an older controller.

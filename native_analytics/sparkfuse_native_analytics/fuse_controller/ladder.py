@@ -2,10 +2,10 @@
 
 | outcome of the last act | next action |
 | --- | --- |
-| no act yet | the narrowest that has a target |
-| ended | the same again, because the rule fires for new work |
-| unfreed | the next wider one that has a target; none after the widest |
-| refused, or unknown | the same again: asking twice is safe, and nothing shows that it was too narrow |
+| no act yet | the narrowest action that has a target |
+| ended | the same action again, because the rule fires for new work |
+| unfreed | the next wider action that has a target; none after the widest |
+| refused, or unknown | the same action again: this is safe, and nothing shows that the action was too narrow |
 | not verified yet | none |
 
 A warning that did not end the finding is `unfreed`. The fuse's cool-down separates two acts.

@@ -81,7 +81,7 @@ class OutcomeBook:
         return (UNKNOWN, "neither a row nor a receipt shows the outcome")
 
     def _shown(self, act: Act, receipt: Receipt | None) -> tuple[str, str] | None:
-        """Return the outcome that a row or the receipt shows; None if it is not known yet."""
+        """Return the outcome that a row or the receipt shows; None if neither shows one yet."""
         if act.action == EXTERNAL_STOP:
             # The rows of a zombie show its end already before the act, so only the receipt shows that its processes
             # ended.

@@ -25,7 +25,7 @@ HOLD_SET, HOLD_RELEASED, ARMED, DISARMED = "hold_set", "hold_released", "armed",
 
 @dataclass(frozen=True)
 class Step:
-    """A decision of the controller about one case: the step, the mode, the action, and the reason."""
+    """A decision of the controller about one case, as the audit log records it."""
 
     step: str
     mode: str

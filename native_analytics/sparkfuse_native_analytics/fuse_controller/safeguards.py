@@ -37,8 +37,8 @@ class BigPicture:
 
     The limit is exceeded if more than ``share`` of the running applications and at least ``applications`` are affected.
     An application is affected if a rule matches now, or if the fuse acted on it in the last 15 minutes. If the limit is
-    exceeded, the likely cause is the platform or Sparkfuse. Machine health checks of Kubernetes have such a limit for
-    the same reason.
+    exceeded, the likely cause is the platform or Sparkfuse. Machine health checks of Kubernetes have a limit of this
+    kind for the same reason.
     """
 
     share: float = 0.1
@@ -64,7 +64,7 @@ class Hold:
 
 @dataclass(frozen=True)
 class Arming:
-    """The number of distinct healthy runs that must have been probed without a false one before a rule may stop jobs.
+    """How many distinct healthy runs must have been probed, without a false probe, before a rule may stop jobs.
 
     With 300 runs and no false probe, the share of false probes is below 1 % with 95 % confidence (rule of three).
     """

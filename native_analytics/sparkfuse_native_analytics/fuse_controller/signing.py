@@ -1,7 +1,7 @@
 """Sign and verify messages to jobs and to the fuse controller: signals, controls and approvals.
 
-The signature covers purpose, topic and payload as bytes, so that a signature for one purpose or topic is invalid for
-another, and both sides need no canonical encoding.
+The signature covers purpose, topic and payload as bytes. So a signature for one purpose or topic is invalid for
+another, and neither side needs a canonical encoding.
 """
 
 from __future__ import annotations

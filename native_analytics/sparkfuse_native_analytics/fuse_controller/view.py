@@ -152,8 +152,8 @@ class LiveView:
     ) -> Mapping[Scope, list[RuleMatch]]:
         """Evaluate the rules on the latest row of each running target; several variants of a rule can match.
 
-        ``stated`` is the evidence of findings. Only columns that detection adds are read from it, because rows of the
-        topic ``live`` do not have them; all other columns are those of the view's own rows.
+        ``stated`` is the evidence of findings. Only the columns that detection adds are read from this evidence,
+        because rows of the topic ``live`` lack them. All other columns come from the view's own rows.
         """
         self._seen = {run: seen_ms for run, seen_ms in self._seen.items() if now_ms - seen_ms <= KEEP_MS}
         self._users = {run: user for run, user in self._users.items() if run in self._seen}
@@ -232,7 +232,7 @@ class LiveView:
 
 
 def with_stated(view: str, latest: pa.Table, stated: Mapping[Scope, Mapping[str, str]]) -> pa.Table:
-    """Return the rows with the columns that detection adds, from the evidence of the findings about the same target."""
+    """Add the columns that detection adds to each row, from the evidence of a finding about the same target."""
     added = [name for name in latest.column_names if name in VIEWS[view] and DETECT in VIEWS[view][name].tags]
     scope_name = scope_of_view(view)
     if not added or not stated or scope_name is None:
@@ -261,7 +261,7 @@ def _typed(kind: str, text: str | None) -> str | float | int | bool | None:
 
 
 def _endings(rows: pa.Table, watched: frozenset[Run]) -> list[Ending]:
-    """Return how the watched runs, their stages and their queries ended, and which tasks run, in order of the rows."""
+    """Return, in the order of the rows, how watched runs, their stages and their queries ended, and which tasks run."""
     if not watched:
         return []
     of_watched = rows.filter(pc.is_in(rows["app_id"], value_set=pa.array([run.app_id for run in watched])))

@@ -19,7 +19,7 @@ KEYS = ("zone", "days", "from", "to", "outside")
 
 @dataclass(frozen=True)
 class WorkingHours:
-    """From one minute of the day to another, on some days of the week (0 is Monday), in a time zone."""
+    """Working hours: from one minute of the day to another, on some days of the week (0 is Monday), in a time zone."""
 
     zone: str
     days: frozenset[int]

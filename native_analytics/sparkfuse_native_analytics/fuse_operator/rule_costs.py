@@ -13,7 +13,7 @@ from sparkfuse_rules.knowledge.money import cost_avoided
 
 @dataclass(frozen=True)
 class RuleCosts:
-    """Costs in ``currency``; a sum is None if no record of it has a known cost.
+    """The costs of one policy in ``currency``; a sum is None if none of its records has a known cost.
 
     ``cost`` is what the runs had cost when the fuse acted on them. ``cost_avoided`` is the estimated cost of the rest
     of these runs, for acts that ended the work; ``acts_with_cost_avoided`` is the number of acts in this sum.

@@ -124,7 +124,7 @@ class ControllerProcess:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the process and wait until it evaluates."""
+        """Start the process and wait until the controller evaluates policies."""
         seen = self.log_text().count("evaluating")
         with self._log.open("ab") as log:
             command = [sys.executable, "-m", "sparkfuse_native_analytics.fuse_controller"]

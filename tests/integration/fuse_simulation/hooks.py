@@ -43,7 +43,7 @@ class HookProcess:
 
 
 def class_path(output: Path) -> str:
-    """Compile the tests of the plugin and return the class path of its tests."""
+    """Compile the plugin's tests and return their class path."""
     listing = output / "classpath"
     command = ["mvn", "-q", "-B", "-ntp", "-f", str(PLUGIN / "pom.xml"), "test-compile",
                "dependency:build-classpath", f"-Dmdep.outputFile={listing}", "-Dmdep.includeScope=test"]  # fmt: skip

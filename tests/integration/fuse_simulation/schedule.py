@@ -1,4 +1,4 @@
-"""Random schedules of the simulated world: each step is one event, chosen by the seed."""
+"""Random schedules of the simulated world: each step is one event, which is chosen by the seed."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _record_arrives_again(world: World) -> None:
 
 
 def _operator_orders(world: World) -> None:
-    """Let an operator hold or release one application or all, or arm or disarm the rule."""
+    """Let an operator hold or release one application or all applications, or arm or disarm the rule."""
     app = world.random.choice(("", _application(world)))
     released = world.random.random() < 0.5
     if world.random.random() < 0.25:

@@ -1,6 +1,6 @@
 """The real fuse controller and the real hook in random schedules of one deterministic world.
 
-A failure prints its seed; ``SEED=n pytest -k replay`` repeats it.
+A failed test prints its seed; ``SEED=n pytest -k replay`` repeats the schedule.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from tests.integration.fuse_simulation.world import ACTIONS, World
 from tests.unit.fuse_controller.scene import Keys
 
 SCHEDULES = int(os.environ.get("FUSE_SCHEDULES", "2000"))
-# A mutant must be found within this many schedules.
+# If a gate is removed, one of this many schedules must violate an invariant.
 MUTANT_SCHEDULES = 3_000
-# Gates whose removal the world can see. The others have a test for each in tests/unit and HookTest: their faults
-# (incomplete evidence, expired keys, approvals, shared drivers) do not occur in it.
+# Gates whose removal leads to a violation in this world. The faults that other gates prevent (incomplete evidence,
+# expired keys, approvals, shared drivers) do not occur in it; these gates have tests in tests/unit and HookTest.
 HOOK_MUTANTS = ("identity", "lifetime", "generation", "hold", "armed", "blind", "predicate")
 CONTROLLER_MUTANTS = ("budget",)
 
@@ -70,14 +70,14 @@ def test_no_schedule_violates_an_invariant(build):
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("gate", HOOK_MUTANTS)
 def test_removed_gate_of_the_hook_is_found(build, gate):
-    """If one gate of the hook is removed, a schedule violates an invariant."""
+    """If a gate of the hook is removed, some schedule violates an invariant."""
     assert any(_violates(build(seed, without_hook_gate=gate)) for seed in range(MUTANT_SCHEDULES))
 
 
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("gate", CONTROLLER_MUTANTS)
 def test_removed_gate_of_the_controller_is_found(build, gate):
-    """If one gate of the controller is removed, a schedule violates an invariant.
+    """If a gate of the controller is removed, some schedule violates an invariant.
 
     Gates of the controller that the hook also has are excluded.
     """

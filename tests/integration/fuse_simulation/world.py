@@ -35,7 +35,7 @@ START_MS = 1_795_226_400_000
 CLUSTER = "prod"
 APPLICATIONS = 3
 BUDGET = Budget(job_per_hour=2, tenant_per_hour=9, team_per_hour=9, rule_per_hour=9, global_per_hour=3)
-# With few applications, each is a large share; the big picture has tests of its own.
+# With few applications, each one is a large share, so this limit is switched off; other tests cover it.
 BIG_PICTURE = BigPicture(1.0, 99)
 SPILLED = 10**12
 # The second policy: a task that hangs, and its counters while it hangs.

@@ -34,7 +34,7 @@ POLICY = json.dumps(
         "shared_driver": False,
     }
 )
-# The same with a condition that no job satisfies.
+# The same policy with a condition that no job satisfies.
 STRICT_POLICY = POLICY.replace("1000.0", "1e15")
 
 CONDITION = '"running_disk_spilled_bytes", "operator": ">=", "threshold": 1000.0'
@@ -80,7 +80,7 @@ class Fuse:
     """Sends signals and controls to a job, and waits for receipts."""
 
     def __init__(self, bootstrap: str, prefix: str) -> None:
-        # Java's partitioner, because the hook reads only the partition of its application id.
+        # The partitioner of Java clients, because the hook reads only the partition of its application id.
         self._producer = in_order(bootstrap)
         self._receipts = TopicReader(bootstrap, f"{prefix}.receipts")
         self._prefix = prefix

@@ -15,5 +15,5 @@ def actuator_keys():
 
 @pytest.fixture
 def scene(tmp_path, actuator_keys):
-    """Return a zombie and an actuator that would end it."""
+    """Return a zombie application and an actuator that would end the application."""
     return Scene(tmp_path, actuator_keys)

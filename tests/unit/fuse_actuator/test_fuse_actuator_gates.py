@@ -147,7 +147,7 @@ def test_each_gate_has_a_case():
 
 @pytest.mark.parametrize("gate", GATES)
 def test_gate_prevents_its_stop(scene, gate):
-    """The gate refuses, its receipt names it, and the cluster manager is asked nothing."""
+    """The gate refuses, the receipt names the gate, and the cluster manager gets no request."""
     situation, outcome = CASES[gate]
 
     assert situation(scene) == (outcome, gate)
@@ -214,7 +214,7 @@ def test_anything_but_running_stops_nothing(scene, found):
     ],
 )
 def test_approval_must_fit(scene, approval, reason):
-    """An approval of another target, an expired one, and one without an id are refused."""
+    """An approval is refused if it is for another target, has expired, or has no id."""
     signal = approval(scene, scene.signal(line=policy_line(approval=True)))
 
     assert scene.send(signal) == ("refused", "approval")

@@ -108,7 +108,7 @@ def test_running_application_is_found_and_ended(stage):
 
 
 def test_other_instance_is_never_ended(stage):
-    """If another instance than the found one runs, the client does not request the stop, or the manager refuses it."""
+    """If the running instance is not the one that was found, the stop is not requested, or the manager refuses it."""
     with pytest.raises(ManagerError):
         stage.manager().stop(stage.app, "another-instance")
 

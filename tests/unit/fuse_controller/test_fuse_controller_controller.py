@@ -25,7 +25,7 @@ def test_runaway_stage_gets_one_signal(world, make_controller, show):
         "cancel_stage",
     )
     assert signal.policy_hash == policy_hash(policy_line(controller.policy.rules[RULE].otherwise.rule))
-    # The record of the arming precedes it.
+    # The first two audit records are the start and the arming.
     assert (signal.epoch, signal.generation) == (1, 3)
     assert signal.job_key == "orders"
     assert not signal.probe
@@ -256,7 +256,7 @@ def test_restarted_controller_does_not_repeat_act(world, make_controller, show):
 
 
 def test_ended_applications_do_not_count_as_running(make_controller, show):
-    """The share of affected applications is computed over running ones only."""
+    """The share of affected applications is computed over running applications only."""
     controller = make_controller("act")
     ended = LiveRow(view="application_ended", cluster="prod", app_id="app-2", app_attempt=0, app_start_ms=START_MS,
                     window_end_ms=NOW_MS)  # fmt: skip

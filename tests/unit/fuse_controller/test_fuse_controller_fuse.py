@@ -164,7 +164,7 @@ def test_ladder_advances_on_verified_outcomes(actions, acts, expected):
 
 @given(st.permutations(ALL), st.lists(st.sampled_from(["ended", "unfreed", "refused", "unknown", ""]), max_size=8))
 def test_ladder_never_exceeds_the_policy(order, outcomes):
-    """For any outcomes, the next action belongs to the policy and is at most one step wider than the last one."""
+    """For any outcomes, the next action belongs to the policy and is at most one step wider than the last action."""
     allowed = sorted(order[:3], key=ALL.index)
     taken: list[Act] = []
     for number, outcome in enumerate(outcomes):

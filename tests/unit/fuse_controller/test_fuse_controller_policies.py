@@ -98,7 +98,7 @@ def arm(world):
     ],
 )
 def test_act_names_the_target_of_the_view(world, make_controller, show, arm, messages, rule, action, target):
-    """The signal names the task or stage of the finding, and its audit record names it too."""
+    """The signal and its audit record name the task or stage of the finding."""
     controller = make_controller("act")
     arm(controller, rule, action)
     show(controller, *messages)
@@ -147,7 +147,7 @@ def test_detected_columns_come_from_the_finding(world, make_controller, show, ar
 
 
 def test_finding_cannot_state_columns_of_the_row(world, make_controller, show, arm):
-    """All other columns are those of the controller's own row, whatever the finding states."""
+    """All other columns come from the controller's own row, whatever the finding states."""
     controller = make_controller("act")
     arm(controller, "task_failures", "cancel_stage")
     stated = {**NEVER, "attempts_max": "3"}

@@ -187,7 +187,7 @@ def test_bracket_in_hold_of_file_is_literal(world, make_controller, show):
 
 
 def test_deleted_record_does_not_end_a_hold(world, make_controller, show):
-    """An empty record does not release a hold. Otherwise, anybody who can delete records could release it."""
+    """An empty record does not release a hold. Otherwise, anybody who can delete records could release a hold."""
     controller = make_controller("act")
     put(world, controller, hold())
     controller.controls.put("hold-1", None, NOW_MS)
@@ -581,7 +581,7 @@ def _signal_of(world, controller):
 
 
 def test_signal_is_as_old_as_its_evidence(world, make_controller, show):
-    """If the controller pauses before it writes, the signal has the time of the decision, and the hook refuses it."""
+    """If the controller pauses before it writes, the hook refuses the signal, which has the time of the decision."""
     controller = make_controller("act")
     controller.evaluate(world)
     show(controller, live_row(), finding())
