@@ -32,7 +32,7 @@ _ADDRESS, _STATE = re.compile(r"^\w+://\S+: "), re.compile(r" \(after \d+ms in s
 
 
 class KafkaUnavailableError(RuntimeError):
-    """Kafka cannot be used: no answer, no permission, or a missing or unsuitable topic. The message is one sentence."""
+    """Kafka, a topic or a permission that the process needs is not available; the message is one sentence."""
 
 
 @dataclass(frozen=True)

@@ -100,8 +100,8 @@ class HistoryReader:
                 self._stop.wait(RETRY_SECONDS)
             except Exception:
                 # An unexpected error, such as a full disk, must not end this thread, because then no history would be
-                # sent. The rows are sent without updating baselines; the message logs the reason, and the caller counts
-                # these event logs.
+                # sent. The rows are sent without updating baselines; the log message contains the reason, and the
+                # caller counts such logs.
                 _log.exception("the baselines were not updated from %d logs; their rows are sent anyway", len(group))
                 return False
             else:

@@ -103,7 +103,7 @@ class Application:
 
     @property
     def ended_well(self) -> bool:
-        """Whether the application ended, no job failed, and the last attempt of no stage failed."""
+        """Whether the application ended, no job failed, and no stage failed in its last attempt."""
         return self.ended_ms is not None and ended_well(self.row["failed_jobs"], len(_failed_stages(self.tables)))
 
     @property
@@ -201,7 +201,7 @@ def _last_moment(tables: Mapping[str, pa.Table]) -> int | None:
 def _completeness(read: LogTables) -> float:
     """Return the share of events that were read; 0 if a file is missing, or a file other than the last is damaged.
 
-    A log that is still being written or is truncated at its end counts as complete.
+    If a log is still being written or is truncated at its end, the events after this end are not counted as missing.
     """
     evidence = read.evidence
     if read.log.missing or any(file["truncated"] or file["error"] for file in evidence["files"][:-1]):

@@ -79,8 +79,8 @@ class EarlierRuns:
     def baseline_before(self, started_ms: int, job_key: str, fingerprint: str) -> Fit | None:
         """Return the baseline of a stage at ``started_ms``, from the runs that ended before this time.
 
-        Return None if there are too few samples. So a run's own samples are not used for the run itself or for earlier
-        runs.
+        Return None if there are too few samples. A run's own samples are never used for the run itself or for an
+        earlier run.
         """
         earlier = [each for each in self._samples.get((job_key, fingerprint), ()) if each.learned_ms < started_ms]
         samples: tuple[Sample, ...] = ()

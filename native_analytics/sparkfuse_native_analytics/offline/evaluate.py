@@ -92,7 +92,7 @@ def undecidable(rules: Iterable[CompiledRule], views: Mapping[str, Any]) -> list
 def _context() -> Any:
     from datafusion import SessionConfig, SessionContext
 
-    # One partition is used: with few rows, planning more partitions takes longer than they save.
+    # One partition is used: with few rows, planning more partitions takes more time than it saves.
     return SessionContext(SessionConfig().with_target_partitions(1))
 
 
