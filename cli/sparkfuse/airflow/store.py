@@ -17,10 +17,14 @@ WAIT_SECONDS = 20.0
 POLL_SECONDS = 1.0
 _ANSWER_SECONDS = 10
 
+# A hook that only warned, or refused, stopped nothing, whatever happened to the application afterwards.
 _STOPPED = """
 SELECT ifNull(reason, '') AS text FROM audit
 WHERE app_id = {app_id:String} AND step = 'sent' AND mode = 'act' AND action != 'warn' AND signal_id NOT IN (
     SELECT ifNull(signal_id, '') FROM audit WHERE app_id = {app_id:String} AND step = 'verified' AND outcome != 'ended'
+    UNION ALL
+    SELECT ifNull(signal_id, '') FROM receipts WHERE app_id = {app_id:String}
+    AND outcome IN ('warned', 'held', 'refused', 'expired', 'disagrees', 'blind', 'failed')
 )
 ORDER BY at_ms DESC LIMIT 1 FORMAT JSONEachRow
 """

@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sparkfuse.hook_errors import FuseError, FuseWarnedError
 from sparkfuse_rules.knowledge.failures import UNKNOWN, classify
 from sparkfuse_rules.knowledge.first_cause import first_cause
 
 NEVER, TRANSIENT, LARGER = "never", "transient", "larger"
 FUSE = "fuse"
-# The plugin writes the first form into the exception of a stopped job; the second is the text of `FuseBlownError`.
-_FUSE_TEXT = re.compile(r"\[SPARKFUSE_FUSE_BLOWN\].{0,2000}|the fuse has blown.{0,2000}", re.DOTALL)
-_FUSE_ERROR = "sparkfuse.hook_errors"
+# The plugin writes the forms in brackets into the exception of a stopped job; the others are texts of a `FuseError`.
+_FUSE_TEXT = re.compile(
+    r"(?:\[SPARKFUSE_(?:FUSE_BLOWN|BLOCK_STOPPED)\]|the fuse has (?:blown|stopped the block)).{0,2000}", re.DOTALL
+)
 # Exceptions of these packages come from Spark; the text of any other exception must name a class of Spark.
 _SPARK_PACKAGES = ("pyspark", "py4j")
 _SPARK_TEXT = re.compile(r"\borg\.apache\.spark\.|\bpyspark\.errors\.|\bpy4j\.protocol\.")
@@ -62,11 +64,12 @@ def verdict_of_exception(error: BaseException) -> Verdict | None:
     The failure classes describe failures of Spark jobs, so an exception of other code is never classified.
     """
     for each in _causes(error):
-        package = type(each).__module__
-        if package == _FUSE_ERROR:
+        if isinstance(each, FuseWarnedError):  # a warning stopped nothing, so only its causes count
+            continue
+        if isinstance(each, FuseError):
             return fuse_verdict(str(each))
         text = f"{type(each).__name__}: {each}"
-        if package.split(".")[0] in _SPARK_PACKAGES or _SPARK_TEXT.search(text):
+        if type(each).__module__.split(".")[0] in _SPARK_PACKAGES or _SPARK_TEXT.search(text):
             return verdict_of_text(text)
     return None
 

@@ -67,6 +67,8 @@ class _Airflow:
         pytest.param("doomed_operator", "failed", 1, id="an operator reads a missing table"),
         pytest.param("doomed_function", "failed", 1, id="a function reads a missing table"),
         pytest.param("stopped_by_fuse", "failed", 1, id="the fuse stopped the job"),
+        pytest.param("stopped_by_limit", "failed", 1, id="a block exceeded a limit of its own code"),
+        pytest.param("warned_by_fuse", "success", 3, id="the fuse warned, and the code raised the warning"),
         pytest.param("transient_operator", "success", 3, id="the network fails twice"),
         pytest.param("other_failure", "success", 3, id="an exception that is not of Spark"),
     ],
@@ -81,6 +83,7 @@ def test_only_doomed_retries_are_refused(dag_run, task_id, state, tries):
     [
         "Sparkfuse: a retry would fail in the same way (sql_invalid). AnalysisException: [TABLE_OR_VIEW_NOT_FOUND]",
         "The fuse stopped the job: the fuse has blown. Rule: stage_runaway_spill. Evidence: q7 spilled 60 GiB",
+        "The fuse stopped the job: the fuse has stopped the block at 'slow'. Rule: max_seconds. Evidence:",
         "Sparkfuse: a retry can succeed (network). ConnectionRefusedError: [Errno 111] Connection refused",
     ],
 )

@@ -50,6 +50,12 @@ def act(client, outcome: str = "", signal_id: str = "s1") -> None:
     client.insert("audit", rows, column_names=columns)
 
 
+def answer(client, outcome: str, signal_id: str = "s1") -> None:
+    """Store a receipt of the hook."""
+    columns = ["receipt_id", "app_id", "signal_id", "outcome", "at_ms"]
+    client.insert("receipts", [[f"r-{outcome}", APP, signal_id, outcome, START_MS + 1]], column_names=columns)
+
+
 def ask(settings, wait_seconds: float = 3.0, clock: Clock | None = None):
     clock = clock or Clock()
     found = verdict_of_application(settings.clickhouse_url, APP, wait_seconds, clock, clock.pause)
@@ -87,6 +93,46 @@ def test_act_of_the_fuse_decides_unless_the_hook_refused(client, settings, outco
     application_ended(client)
 
     assert ask(settings) == expected
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        pytest.param(["received", "requested", "ended"], ("never", "fuse"), id="the hook stopped it"),
+        pytest.param(["received", "warned"], ("transient", "network"), id="the owner allows only warnings"),
+        pytest.param(["received", "held"], ("transient", "network"), id="a hold"),
+        pytest.param(["received", "requested", "held"], ("transient", "network"), id="a hold after the request"),
+    ],
+)
+def test_hook_that_only_warned_stopped_nothing(client, settings, answers, expected):
+    """If the application fails by itself after a warning, its own failure decides, not the end after the signal."""
+    act(client, "ended")
+    for outcome in answers:
+        answer(client, outcome)
+    job_ended(client, 1, REFUSED)
+    application_ended(client)
+
+    assert ask(settings) == expected
+
+
+@pytest.mark.parametrize(("mode", "action"), [("act", "warn"), ("warn", "warn"), ("shadow", "cancel_stage")])
+def test_warning_or_probe_is_no_stop(client, settings, mode, action):
+    """A signal that only warns or probes is no reason to refuse a retry."""
+    columns = ["sequence", "app_id", "step", "mode", "action", "signal_id", "reason", "at_ms"]
+    client.insert("audit", [[1, APP, "sent", mode, action, "s1", "x", START_MS]], column_names=columns)
+    job_ended(client, 1, REFUSED)
+    application_ended(client)
+
+    assert ask(settings) == ("transient", "network")
+
+
+def test_limit_of_a_block_is_never_retried(client, settings):
+    """A job that a limit of its own code stopped would exceed the limit again."""
+    text = "Job 1 cancelled [SPARKFUSE_BLOCK_STOPPED] Sparkfuse stopped block orders. Tag: x. Limit: max_spill 1. (end)"
+    job_ended(client, 1, text)
+    application_ended(client)
+
+    assert ask(settings) == ("never", "fuse")
 
 
 def test_waits_for_the_loader(client, settings):

@@ -9,11 +9,18 @@ import pytest
 
 from sparkfuse.airflow import Verdict, refuse_doomed_retries
 from sparkfuse.airflow.verdict import verdict_of_exception, verdict_of_text
-from sparkfuse.hook import FuseBlownError
+from sparkfuse.hook import FuseBlownError, FuseWarnedError, LimitExceededError
 
 MISSING = "[TABLE_OR_VIEW_NOT_FOUND] The table or view `orders` cannot be found."
 Py4JJavaError = type("Py4JJavaError", (Exception,), {"__module__": "py4j.protocol"})
 BLOWN = FuseBlownError("stage_runaway_spill", "60 GiB", "set a hold")
+LIMIT = LimitExceededError("max_seconds", "the block ran longer than 9 s", "raise max_seconds")
+# The evidence of a warning may quote Spark.
+WARNED = FuseWarnedError("task_failures", f"org.apache.spark.sql.AnalysisException: {MISSING}", "set a hold")
+BLOCK_STOPPED = (
+    "Job 3 cancelled [SPARKFUSE_BLOCK_STOPPED] Sparkfuse stopped block orders. Tag: sparkfuse-block.0. "
+    "Limit: max_spill 10. Evidence: 20 bytes. To override: raise max_spill of the block. (end)"
+)
 
 
 def caused(error: Exception, cause: Exception) -> Exception:
@@ -35,12 +42,19 @@ def caused(error: Exception, cause: Exception) -> Exception:
                      ("larger", "heap_memory"), id="innermost cause of a Java stack"),
         pytest.param(BLOWN, ("never", "fuse"), id="exception of the fuse"),
         pytest.param(caused(ValueError("x"), BLOWN), ("never", "fuse"), id="cause is the fuse"),
+        pytest.param(LIMIT, ("never", "fuse"), id="limit of a block"),
+        pytest.param(Py4JJavaError(BLOCK_STOPPED), ("never", "fuse"), id="limit of a block, in the text of Spark"),
+        pytest.param(RuntimeError(f"org.apache.spark.SparkException: {LIMIT}"), ("never", "fuse"),
+                     id="limit of a block, in the text of another exception"),
+        pytest.param(WARNED, None, id="warning of the fuse"),
+        pytest.param(caused(FuseWarnedError("r", "", ""), Py4JJavaError("java.net.ConnectException: Connection reset")),
+                     ("transient", "network"), id="warning with a cause"),
         pytest.param(ValueError(f"AnalysisException: {MISSING}"), None, id="exception of other code"),
         pytest.param(Py4JJavaError("something new"), None, id="unknown class"),
     ],
 )  # fmt: skip
 def test_verdict_follows_the_failure_class(error, expected):
-    """Only failures of Spark are classified; a job that the fuse stopped is doomed."""
+    """Only failures of Spark are classified; a job that the fuse stopped is doomed, and a warning decides nothing."""
     found = verdict_of_exception(error)
 
     assert (None if found is None else (found.retry, found.failure)) == expected

@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from sparkfuse.airflow import guarded, refuse_doomed_retries
-from sparkfuse.hook import FuseBlownError
+from sparkfuse.hook import CircuitBreaker, FuseBlownError, FuseWarnedError
 
 try:
     from airflow.providers.standard.operators.python import PythonOperator
@@ -69,10 +69,25 @@ with DAG("retries", schedule=None):
 
     @task(**RETRIES)
     @refuse_doomed_retries()
+    def stopped_by_limit(**context):
+        begin(context)
+        with CircuitBreaker(session(), "slow", max_seconds=1):
+            session().sparkContext.parallelize([1]).map(lambda number: time.sleep(600)).collect()
+
+    @task(**RETRIES)
+    @refuse_doomed_retries()
+    def warned_by_fuse(**context):
+        if begin(context) < LAST_TRY:
+            raise FuseWarnedError("gc_pressure", "50 % of the time in garbage collection", "set a hold")
+
+    @task(**RETRIES)
+    @refuse_doomed_retries()
     def other_failure(**context):
         if begin(context) < LAST_TRY:
             raise ValueError("AnalysisException is only a word here")
 
     doomed_function()
     stopped_by_fuse()
+    stopped_by_limit()
+    warned_by_fuse()
     other_failure()
