@@ -133,13 +133,13 @@ COUNTERS = (
         name="pending_tasks",
         scope="stage",
         unit="count",
-        meaning="Tasks that have neither succeeded nor run now.",
+        meaning="Tasks that have not succeeded and are not running now.",
     ),
     Counter(
         name="moving_tasks",
         scope="stage",
         unit="count",
-        meaning="Running task attempts with a counter that changed within the last minute, or without a report yet.",
+        meaning="Running task attempts that have not reported yet, or whose counters changed within the last minute.",
     ),
     Counter(
         name="same_failure_attempts",
@@ -151,7 +151,7 @@ COUNTERS = (
         name="same_failure_hosts",
         scope="stage",
         unit="count",
-        meaning="Hosts on which these attempts failed.",
+        meaning="Number of hosts on which the attempts counted in same_failure_attempts failed.",
     ),
     Counter(
         name="running_age_max_ms",
@@ -169,7 +169,7 @@ COUNTERS = (
         name="running_since_progress_min_ms",
         scope="stage",
         unit="ms",
-        meaning="Time in which no running task read or wrote; 0 if this is unknown of a running task.",
+        meaning="Time in which no running task read or wrote; 0 if this time is unknown for any running task.",
     ),
     Counter(
         name="running_spilled_since_progress_max_bytes",
@@ -181,7 +181,7 @@ COUNTERS = (
         name="running_since_spill_ms",
         scope="stage",
         unit="ms",
-        meaning="Time since the spill of that task last grew.",
+        meaning="Time since the spill of the task in running_spilled_since_progress_max_bytes last grew.",
     ),
     Counter(
         name="running_disk_spilled_bytes",
@@ -247,7 +247,7 @@ COUNTERS = (
         name="query_written_bytes",
         scope="query",
         unit="bytes",
-        meaning="Bytes written by its running stages.",
+        meaning="Bytes written by the running stages of the SQL execution.",
     ),
     Counter(
         name="application_elapsed_ms",
@@ -259,7 +259,7 @@ COUNTERS = (
         name="application_core_ms",
         scope="application",
         unit="ms",
-        meaning="Sum over all executors of their cores times the time that they were registered.",
+        meaning="Core time of all executors, which is cores times the time that the executor was registered.",
     ),
     Counter(
         name="application_lost_executors",
@@ -289,6 +289,6 @@ COUNTERS = (
         name="application_gc_percent",
         scope="application",
         unit="number",
-        meaning="Time of garbage collections in percent of the time, over the last samples of all executors; absent if the last sample of an executor is older than 30 s.",
+        meaning="Share of time spent in garbage collection, in percent, over the last samples of all executors; absent if the last sample of any executor is older than 30 s.",
     ),
 )
