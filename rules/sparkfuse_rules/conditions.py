@@ -16,7 +16,7 @@ from sparkfuse_rules.rule import EXTERNAL_STOP, Condition, Rule
 # The scopes of policies, narrowest first. A policy may use the counters of its own scope and of wider ones.
 SCOPES = ("task", "stage", "query", "application")
 _OPERATORS: Mapping[type[exp.Expr], str] = {exp.GTE: ">=", exp.GT: ">", exp.LTE: "<=", exp.LT: "<", exp.EQ: "="}
-_COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
+COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     ">": operator.gt,
     "<=": operator.le,
@@ -63,7 +63,7 @@ def signal_conditions(rule: Rule) -> tuple[Condition, ...]:
 def conditions_hold(conditions: Sequence[Condition], counters: Mapping[str, float]) -> bool:
     """Return whether all conditions hold; a condition on a counter that is absent does not hold."""
     return all(
-        each.column in counters and _COMPARISONS[each.operator](counters[each.column], each.threshold)
+        each.column in counters and COMPARISONS[each.operator](counters[each.column], each.threshold)
         for each in conditions
     )
 

@@ -80,8 +80,8 @@ class FusePolicy:
 
     @property
     def stops(self) -> tuple[str, ...]:
-        """The actions that the hook carries out and that stop work."""
-        return tuple(action for action in self.actions if action not in (WARN, EXTERNAL_STOP))
+        """The actions that stop work, of the hook or of the external actuator."""
+        return tuple(action for action in self.actions if action != WARN)
 
 
 @dataclass(frozen=True)

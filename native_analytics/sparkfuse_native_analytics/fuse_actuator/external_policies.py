@@ -6,23 +6,15 @@ The conditions of an external stop are about the latest row of the application i
 from __future__ import annotations
 
 import json
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sparkfuse_rules.conditions import COMPARISONS
 from sparkfuse_rules.errors import RuleError
 from sparkfuse_rules.policies import policy_hash
 from sparkfuse_rules.rule import EXTERNAL_STOP, Condition
-
-_COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge,
-    ">": operator.gt,
-    "<=": operator.le,
-    "<": operator.lt,
-    "=": operator.eq,
-}
 
 
 @dataclass(frozen=True)
@@ -34,11 +26,6 @@ class ExternalPolicy:
     after_ms: int
     max_counter_age_ms: int
     requires_approval: bool
-
-
-def holds(condition: Condition, value: float) -> bool:
-    """Return whether a value satisfies a condition."""
-    return _COMPARISONS[condition.operator](value, condition.threshold)
 
 
 def read_external_policies(path: Path) -> Mapping[str, ExternalPolicy]:
@@ -67,7 +54,7 @@ def _policy(content: Mapping[str, Any]) -> ExternalPolicy:
         Condition(str(each["column"]), str(each["operator"]), float(each["threshold"]))
         for each in content["conditions"]
     )
-    if unknown := [each.operator for each in conditions if each.operator not in _COMPARISONS]:
+    if unknown := [each.operator for each in conditions if each.operator not in COMPARISONS]:
         raise ValueError(f"there is no operator {unknown[0]}")
     return ExternalPolicy(
         rule=str(content["rule"]),

@@ -17,13 +17,14 @@ from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
 from sparkfuse_native_analytics.fuse_actuator.actuator_memory import Memory
 from sparkfuse_native_analytics.fuse_actuator.actuator_settings import ACT, ActuatorSettings
 from sparkfuse_native_analytics.fuse_actuator.cluster_manager import Found, Running
-from sparkfuse_native_analytics.fuse_actuator.external_policies import ExternalPolicy, holds
+from sparkfuse_native_analytics.fuse_actuator.external_policies import ExternalPolicy
 from sparkfuse_native_analytics.fuse_controller.approvals import TOPIC as APPROVALS
 from sparkfuse_native_analytics.fuse_controller.controls import ControlBook, Subject
 from sparkfuse_native_analytics.fuse_controller.keys import ACT as ACT_KEY
 from sparkfuse_native_analytics.fuse_controller.keys import APPROVE, KeyRing
 from sparkfuse_native_analytics.fuse_controller.patterns import matches
 from sparkfuse_native_analytics.fuse_controller.signing import SignatureRefusedError, target_digest, verify
+from sparkfuse_rules.conditions import COMPARISONS
 
 SIGNALS = "signals"
 MAX_LIFE_MS = 120_000
@@ -259,7 +260,7 @@ def predicate(case: Case) -> Refusal | None:
     for condition in case.policy.conditions:
         if condition.column not in values:
             return Refusal(DISAGREES, f"the row of the application has no {condition.column}")
-        if not holds(condition, values[condition.column]):
+        if not COMPARISONS[condition.operator](values[condition.column], condition.threshold):
             threshold = f"{condition.operator} {condition.threshold:g}"
             return Refusal(DISAGREES, f"{condition.column} is {values[condition.column]:g}, not {threshold}")
     age_ms = case.now_ms - case.signal.app_start_ms

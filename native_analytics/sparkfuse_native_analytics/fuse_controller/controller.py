@@ -28,7 +28,7 @@ from sparkfuse_native_analytics.fuse_controller.scope import Run, Scope
 from sparkfuse_native_analytics.fuse_controller.signing import target_digest
 from sparkfuse_native_analytics.fuse_controller.silences import SilencesUnknownError
 from sparkfuse_native_analytics.fuse_controller.view import Ending, LiveView, RunningWork
-from sparkfuse_rules.rule import WARN
+from sparkfuse_rules.rule import EXTERNAL_STOP, WARN
 
 STARTED, BIG_PICTURE = "started", "big_picture"
 # Largest number of targets that are considered for probes at once, those that run longest first.
@@ -201,9 +201,11 @@ class FuseController:
         return records.make_signal(target, action, generation, epoch, now_ms, probe=probe)
 
     def _work_to_probe(self, variant: Variant, now_ms: int, left: int) -> Iterator[RunningWork]:
-        """Yield running work to probe for rules whose acts the hook carries out; external stops need a finding."""
+        """Yield running work of a rule that can stop work; a policy that only warns needs no record."""
         if variant.rule.fuse is None or not variant.rule.fuse.stops:
             return
+        if EXTERNAL_STOP in variant.rule.fuse.stops:
+            left = min(left, self.audit.probes.external_budget(now_ms))
         firing = {
             each.scope.run
             for each in self.findings.candidates(now_ms, self.policy.scopes())

@@ -6,6 +6,7 @@ false.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -15,6 +16,7 @@ from sparkfuse_native_analytics.fuse_controller.act_registry import SHADOW_MODE,
 from sparkfuse_native_analytics.fuse_controller.outcomes import is_answer
 from sparkfuse_native_analytics.fuse_controller.scope import Run
 from sparkfuse_native_analytics.fuse_controller.view import Ending
+from sparkfuse_rules.rule import EXTERNAL_STOP
 
 PROBED, SCORED = "probed", "probe_scored"
 TRUE_POSITIVE, FALSE_POSITIVE = "true_positive", "false_positive"
@@ -28,18 +30,23 @@ PREDICATE = "predicate"
 # Largest number of probes for one run and rule, and for all runs in a minute. The load on drivers and broker stays low.
 PROBES_PER_RUN = 3
 PROBES_PER_MINUTE = 60
+# One external actuator answers for all applications of a cluster, and asks the cluster manager for each answer.
+EXTERNAL_PROBES_PER_MINUTE = 10
 MINUTE_MS = 60_000
 # A probe is removed without a score if its run has not ended after this time.
 FORGET_MS = 7 * 24 * 3_600_000
 _ANSWERS = ("would_act", "would_not_act")
 SUCCEEDED = "succeeded"
+# The column of a row whose run or stage has ended.
+_OUTLIVED = "outlived_ms"
 
 
 @dataclass(frozen=True)
 class Probe:
     """One probe, its answer and the end of its run.
 
-    ``matched`` is true if a finding fired; otherwise the probe is a control sample.
+    ``matched`` is true if a finding fired; otherwise the probe is a control sample. ``outlived`` is true if the run or
+    the stage of the task had ended before the probe.
     """
 
     signal_id: str
@@ -50,6 +57,7 @@ class Probe:
     action: str
     stage: tuple[int, int] | None
     matched: bool
+    outlived: bool = False
     answer: str = ""
     gate: str = ""
     stage_status: str = ""
@@ -63,8 +71,11 @@ class Probe:
 
     @property
     def healthy(self) -> bool:
-        """Whether the stage succeeded by itself; if the end of the stage was not seen, the end of its run counts."""
-        return (self.stage_status or self.run_status) == SUCCEEDED
+        """Whether the stage succeeded by itself; if the end of the stage was not seen, the end of its run counts.
+
+        An end before the probe does not show that the remaining process or task ends by itself.
+        """
+        return not self.outlived and (self.stage_status or self.run_status) == SUCCEEDED
 
     @property
     def score(self) -> str:
@@ -85,6 +96,7 @@ class ProbeBook:
         self._probes: dict[str, Probe] = {}
         self._sent_ms: dict[tuple[Run, str], list[int]] = {}
         self._reachable: dict[str, int] = {}
+        self._external_ms: deque[int] = deque(maxlen=EXTERNAL_PROBES_PER_MINUTE)
 
     def record(self, record: AuditRecord) -> None:
         """Add a record of the audit log."""
@@ -103,8 +115,11 @@ class ProbeBook:
             record.action,
             (record.stage_id, record.stage_attempt) if record.HasField("stage_id") else None,
             record.step == WOULD_ACT,
+            _OUTLIVED in record.observed,
         )
         self._sent_ms.setdefault((run, record.rule), []).append(record.at_ms)
+        if record.action == EXTERNAL_STOP:
+            self._external_ms.append(record.at_ms)
 
     def answer(self, receipt: Receipt) -> None:
         """Add a receipt. It counts as the answer only if it comes from the hook or the actuator that was asked."""
@@ -145,6 +160,10 @@ class ProbeBook:
         sent = self._sent_ms.get((run, rule), ())
         few = len(sent) < (PROBES_PER_RUN if run.app_id in self._reachable else 1)
         return few and all(now_ms - at_ms >= MINUTE_MS for at_ms in sent)
+
+    def external_budget(self, now_ms: int) -> int:
+        """Return how many control samples the external actuator may be asked about now."""
+        return EXTERNAL_PROBES_PER_MINUTE - sum(now_ms - at_ms < MINUTE_MS for at_ms in self._external_ms)
 
     def budget(self, now_ms: int) -> int:
         """Return how many more probes of any runs may be sent now."""

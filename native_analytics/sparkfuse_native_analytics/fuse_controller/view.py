@@ -53,7 +53,7 @@ _AGES: Mapping[str, str] = {
     "task_live": "age_ms",
     "executor_live": "age_ms",
 }
-# Views that also contain rows about work that has ended.
+# Views that also contain rows about work that has ended; their rules are evaluated on running work only.
 _WITH_STATUS = ("stage_live", "query_live")
 # The windows job emits these rows even if the application sends nothing, so they do not show that the application runs.
 _NOT_FROM_APPLICATION = ("tick", _APPLICATION_ROW)
@@ -173,7 +173,7 @@ class LiveView:
         names, age = (*_RUN, *_KEYS[rule.view]), _AGES.get(rule.view, "0")
         rows = _context(latest).sql(
             f"SELECT {', '.join(names)}, {age} AS age, tenant FROM latest"
-            f" WHERE {self._current_sql(rule, now_ms)} ORDER BY age DESC LIMIT {limit}"
+            f" WHERE {self._current_sql(rule, now_ms)} AND {_running_sql(rule)} ORDER BY age DESC LIMIT {limit}"
         )
         return [RunningWork(_scope(row, rule), row["age"], row["tenant"] or "") for row in rows.to_pylist()]
 
@@ -301,6 +301,11 @@ def _context(rows: pa.Table) -> SessionContext:
     context = SessionContext()
     context.register_record_batches("latest", [rows.combine_chunks().to_batches()])
     return context
+
+
+def _running_sql(rule: Rule) -> str:
+    """Return a condition that is false for an ended application, which rules about its processes still evaluate."""
+    return f"status = '{RUNNING}'" if rule.view == "app_live" else "TRUE"
 
 
 def _latest_sql(keys: Sequence[str], now_ms: int) -> str:

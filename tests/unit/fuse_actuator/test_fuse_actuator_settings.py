@@ -32,7 +32,9 @@ def test_nothing_is_stopped_by_default(tmp_path):
     assert settings.mode == "shadow"
     assert settings.jobs == ()
     assert settings.state_file == tmp_path / "state.json"
-    assert read_external_policies(settings.policies) is not None
+    assert {policy.rule for policy in read_external_policies(settings.policies).values()} == {
+        "application_stalled", "application_zombie", "zombie_task",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

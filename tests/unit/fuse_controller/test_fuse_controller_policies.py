@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
-from sparkfuse_contracts.generated.live_pb2 import ExecutorLoss, FailureLive, LiveRow, QueryLive, StageLive, TaskLive
+from sparkfuse_contracts.generated.live_pb2 import (
+    AppLive,
+    ExecutorLoss,
+    FailureLive,
+    LiveRow,
+    QueryLive,
+    StageLive,
+    TaskLive,
+)
 from sparkfuse_contracts.generated.signal_pb2 import Signal
 from sparkfuse_native_analytics.fuse_controller.act_registry import Act
 from sparkfuse_native_analytics.fuse_controller.fuse import Times
@@ -76,6 +84,10 @@ COLLECTING = (live("stage_live", "stage", StageLive(**GARBAGE)), found("gc_press
 ZOMBIE = (
     live("task_live", "task", TaskLive(**{**STUCK, "outlived_ms": 900_000})),
     found("zombie_task", stage_id=3, stage_attempt=0, task_id=77),
+)
+OUTLIVED = (
+    live("app_live", "application", AppLive(status="succeeded", elapsed_ms=90_000, executors=8, outlived_ms=1_900_000)),
+    found("application_zombie"),
 )
 
 
@@ -211,17 +223,102 @@ def test_policy_that_only_warns_is_not_probed(world, make_controller, show):
     assert (record.step, record.signal_id) == ("would_act", "")
 
 
-def test_external_stop_is_asked_about_after_a_finding_only(world, make_controller, show):
-    """Work without a finding is not probed for an external stop, because its end shows nothing about such a stop."""
+def test_external_actuator_is_asked_about_findings_and_samples(world, make_controller, show):
+    """An external stop is probed like the acts of the hook, so that it can be armed."""
     controller = make_controller("shadow")
     show(controller, ZOMBIE[0])
     controller.probe(world)
-    assert "zombie_task" not in {record.rule for record in world.records}
     show(controller, ZOMBIE[1])
     controller.evaluate(world)
+    probes = [signal for signal in world.probes if signal.rule == "zombie_task"]
 
+    assert [(probe.action, probe.task_id) for probe in probes] == [("external_stop", 77)] * 2
+    assert [record.step for record in world.records if record.rule == "zombie_task"] == ["probed", "would_act"]
+
+
+@pytest.mark.parametrize(
+    ("actor", "outcome", "scores"),
+    [
+        ("actuator", "would_act", ["true_positive"]),
+        ("", "would_act", []),
+        ("actuator", "would_not_act", ["false_negative"]),
+    ],
+)
+def test_probe_of_a_zombie_is_scored_by_the_end_before_it(world, make_controller, show, actor, outcome, scores):
+    """A zombie succeeded before the probe, so to end it is right; only the external actuator can answer."""
+    controller = make_controller("shadow")
+    show(controller, *OUTLIVED)
+    controller.evaluate(world)
+    [probe] = [signal for signal in world.probes if signal.rule == "application_zombie"]
+    assert probe.action == "external_stop"
+    gate = {} if outcome == "would_act" else {"gate": "predicate"}
+    controller.read_receipt(answer(probe, outcome, actor=actor, **gate))
+    show(controller, live("app_live", "application", AppLive(status="succeeded", outlived_ms=1_905_000), seq=2))
+    controller.evaluate(world)
+
+    assert [record.outcome for record in world.records if record.step == "probe_scored"] == scores
+
+
+def test_probe_of_a_zombie_task_is_scored_by_the_end_before_it(world, make_controller, show):
+    """The success of the stage that the task outlived, and of the run, is no success of the task."""
+    controller = make_controller("shadow")
+    show(controller, *ZOMBIE)
+    controller.evaluate(world)
     [probe] = [signal for signal in world.probes if signal.rule == "zombie_task"]
-    assert (probe.action, probe.task_id) == ("external_stop", 77)
+    controller.read_receipt(answer(probe, "would_act", actor="actuator"))
+    show(controller, live("app_live", "application", AppLive(status="succeeded", outlived_ms=900_000), seq=2))
+    controller.evaluate(world)
+
+    assert [record.outcome for record in world.records if record.step == "probe_scored"] == ["true_positive"]
+
+
+def running_application(app_id, **columns):
+    """Return the row of an application that has run for an hour."""
+    content = {"status": "running", "elapsed_ms": 3_600_000, "running_jobs": 1, "stalled_ms": 0, **columns}
+    return live("app_live", "application", AppLive(**content), app_id=app_id)
+
+
+def test_external_actuator_gets_few_control_samples(world, make_controller, show):
+    """Of many running applications, ten a minute are control samples of policies with an external stop."""
+    controller = make_controller("shadow")
+    show(controller, *(running_application(f"app-{number}") for number in range(20)))
+
+    def asked():
+        controller.probe(world)
+        return sum(signal.action == "external_stop" for signal in world.probes)
+
+    assert [asked(), asked()] == [10, 10]
+    world.time_ms += 59_999
+    assert asked() == 10
+    world.time_ms += 1
+    show(controller, *(running_application(f"app-{number}", stalled_ms=1) for number in range(20)))
+    assert asked() == 10, "the rows are old"
+
+
+def test_ended_application_is_no_control_sample(world, make_controller, show):
+    """An application that has ended shows nothing about a policy that must not act on running ones."""
+    controller = make_controller("shadow")
+    show(controller, running_application("app-1", status="succeeded"))
+    controller.probe(world)
+
+    assert world.probes == []
+
+
+def test_armed_zombie_gets_a_signal_for_the_external_actuator(world, make_controller, show, arm):
+    """The act is verified by the receipt of the external actuator, and not by the end that the rows show."""
+    controller = make_controller("act")
+    arm(controller, "application_zombie", "external_stop")
+    show(controller, *OUTLIVED)
+    controller.evaluate(world)
+    [signal] = world.acts
+    controller.evaluate(world)
+    assert (signal.rule, signal.action, signal.HasField("stage_id")) == ("application_zombie", "external_stop", False)
+    assert "verified" not in world.steps
+
+    controller.read_receipt(answer(signal, "ended", actor="actuator"))
+    controller.evaluate(world)
+
+    assert [(record.step, record.outcome) for record in world.records][-1] == ("verified", "ended")
 
 
 def test_task_without_finding_is_probed(world, make_controller, show):
