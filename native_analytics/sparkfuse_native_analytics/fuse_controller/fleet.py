@@ -31,6 +31,8 @@ class Silences:
         """
         if self.unknown:
             return None if mode == SHADOW_MODE else f"it is unknown whether the finding is silenced: {self.unknown}"
+        if not self.active:
+            return None
         try:
             found = silence_of(self.active, alert_labels(candidate.finding))
         except SilencesUnknownError as error:

@@ -32,11 +32,14 @@ def _later(world: World) -> int:
 
 
 def _application(world: World) -> str:
-    return f"app-{world.random.randrange(APPLICATIONS)}"
+    """Return an application: mostly the same one for a while, so that what happens to it adds up."""
+    if world.random.random() < 0.05:
+        world.often = world.random.randrange(APPLICATIONS)
+    return f"app-{world.often if world.random.random() < 0.6 else world.random.randrange(APPLICATIONS)}"
 
 
 def _time_passes(world: World) -> None:
-    world.kafka.now_ms += world.random.choice((100, 1_000, 5_000, 30_000, 130_000))
+    world.kafka.now_ms += world.random.choice((100, 1_000, 1_000, 5_000, 5_000, 30_000, 130_000))
 
 
 def _job_changes(world: World) -> None:
@@ -49,9 +52,9 @@ def _job_changes(world: World) -> None:
     elif change == 4:
         stage.spilled_bytes = 0
     elif change == 5:
-        stage.running = not stage.running
+        stage.running = world.random.random() < 0.7
     elif change == 6:
-        stage.progress_age_ms = 25_000 if stage.progress_age_ms <= 20_000 else 1_000
+        stage.progress_age_ms = world.random.choice((25_000, 1_000, 1_000))
     elif change == 7:
         stage.stuck = not stage.stuck
     else:
@@ -63,15 +66,18 @@ def _detection_reports(world: World) -> None:
     app_id = _application(world)
     stage = world.stages[app_id]
     right = {RULE: stage.spilled_bytes >= SPILLED, STUCK: stage.stuck}
-    world.report(app_id, {rule: is_so if world.random.random() < 0.7 else not is_so for rule, is_so in right.items()})
+    world.report(app_id, {rule: is_so if world.random.random() < 0.85 else not is_so for rule, is_so in right.items()})
 
 
 def _controller_works(world: World) -> None:
     """Let a controller read some records and evaluate; it may crash at each write."""
-    slot = world.random.randrange(2)
-    controller = world.controllers[slot]
-    if controller is None:
+    running = [slot for slot, controller in enumerate(world.controllers) if controller is not None]
+    if not running:
+        _controller_starts(world)
         return
+    slot = world.random.choice(running)
+    controller = world.controllers[slot]
+    assert controller is not None
     controller.fault = world.random.choice(FAULTS) if world.random.random() < 0.15 else ""
     try:
         controller.read(world.random.choice((None, None, None, 1, 3)))
@@ -92,14 +98,16 @@ def _controller_starts(world: World) -> None:
 
 
 def _hook_reads(world: World) -> None:
-    """Let a hook read its next record; records of other applications are skipped."""
+    """Let a hook read its next records; records of other applications are skipped by their key."""
     app_id = _application(world)
     signals = world.kafka.of("signals")
     for place in range(world.delivered[app_id], len(signals)):
         world.delivered[app_id] = place + 1
-        if world.random.random() < 0.05:
+        if signals[place].key != app_id or world.random.random() < 0.05:
             continue  # lost
         world.deliver(app_id, signals[place])
+        if world.random.random() < 0.2:
+            return  # the next ones arrive late
 
 
 def _record_arrives_again(world: World) -> None:

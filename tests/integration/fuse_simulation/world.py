@@ -9,7 +9,9 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
+
+from google.protobuf.message import Message
 
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_contracts.generated.control_pb2 import Control
@@ -31,6 +33,7 @@ from sparkfuse_rules.rule import Rule
 from tests.integration.fuse_simulation.hooks import HookProcess
 from tests.unit.fuse_controller.scene import RULE, Keys, finding
 
+Kind = TypeVar("Kind", bound=Message)
 START_MS = 1_795_226_400_000
 CLUSTER = "prod"
 APPLICATIONS = 3
@@ -45,13 +48,21 @@ HANGING = {"task_stalled_ms": 900_000, "task_stalled_ratio": 90, "task_idle": 1,
            "succeeded_tasks": 9, "pending_tasks": 0, "moving_tasks": 0, "task_age_ms": 900_000}  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass
 class Entry:
-    """One record of a topic."""
+    """One record of a topic. Its message is parsed at most once, because every controller reads it."""
 
     key: str
     content: bytes
     appended_ms: int
+    parsed: Message | None = None
+
+    def message(self, kind: type[Kind]) -> Kind:
+        """Return the message, which no reader may change."""
+        if self.parsed is None:
+            self.parsed = from_json(kind, self.content)
+        assert isinstance(self.parsed, kind)
+        return self.parsed
 
 
 @dataclass
@@ -62,9 +73,9 @@ class Kafka:
     topics: dict[str, list[Entry]] = field(default_factory=dict)
     owner: object = None
 
-    def append(self, topic: str, key: str, content: bytes) -> None:
-        """Append one record with the broker's time."""
-        self.topics.setdefault(topic, []).append(Entry(key, content, self.now_ms))
+    def append(self, topic: str, key: str, content: bytes, message: Message | None = None) -> None:
+        """Append one record with the broker's time, with its message if that is known."""
+        self.topics.setdefault(topic, []).append(Entry(key, content, self.now_ms, message))
 
     def of(self, topic: str) -> list[Entry]:
         """Return the records of a topic."""
@@ -203,11 +214,11 @@ class Controller:
         if topic == "controls":
             self.fuse.controls.put(entry.key, entry.content, entry.appended_ms)
         elif topic == "audit":
-            self.fuse.audit.read(entry.content, from_json(AuditRecord, entry.content))
+            self.fuse.audit.read(entry.content, entry.message(AuditRecord))
         elif topic == "receipts":
-            self.fuse.read_receipt(from_json(Receipt, entry.content))
+            self.fuse.read_receipt(entry.message(Receipt))
         elif topic == "findings":
-            self.fuse.findings.put(from_json(Finding, entry.content))
+            self.fuse.findings.put(entry.message(Finding))
         else:
             run, row = self.world.rows[int(entry.content)]
             self.view.rows[run] = row
@@ -228,6 +239,7 @@ class World:
     ) -> None:
         self.random = random.Random(seed)
         self.keys, self.hooks, self._lines = keys, hooks, list(lines)
+        self._key_setting = keys.setting()
         self._without_hook_gate = without_hook_gate
         self.controller_gates = {name: gate for name, gate in GATES.items() if name != without_gate}
         safeguards = replace(policy.safeguards, budget=BUDGET, big_picture=BIG_PICTURE)
@@ -237,7 +249,9 @@ class World:
         self.rows: list[tuple[Run, dict[str, Any]]] = []
         self.stages: dict[str, Stage] = {}
         self.delivered: dict[str, int] = {}
+        self.controls_read: dict[str, int] = {}
         self.sequence = 0
+        self.often = self.random.randrange(APPLICATIONS)
         self.acts: list[dict[str, Any]] = []
         self.violations: list[str] = []
         for number in range(APPLICATIONS):
@@ -252,12 +266,13 @@ class World:
         run = Run(CLUSTER, app_id, attempt, self.kafka.now_ms)
         self.stages[app_id] = Stage(run)
         self.delivered[app_id] = len(self.kafka.of("signals"))
+        self.controls_read[app_id] = 0
         without = {"without": self._without_hook_gate} if self._without_hook_gate else {}
-        self.hooks.ask(
+        self.hooks.queue(
             "configure", app_id, cluster=CLUSTER, app_id=app_id, app_attempt=attempt, app_start_ms=run.app_start_ms,
-            keys=self.keys.setting(), policies=self._lines, mode="act", **without,
+            keys=self._key_setting, policies=self._lines, mode="act", signatures=self.keys.signatures, **without,
         )  # fmt: skip
-        self.hooks.ask("outcome", app_id, ended=True, freed=2, unfreed=0)
+        self.hooks.queue("outcome", app_id, ended=True, freed=2, unfreed=0)
 
     def report(self, app_id: str, fires: Mapping[str, bool]) -> None:
         """Let detection publish a row and a finding for each rule; both may be wrong about the stage."""
@@ -272,7 +287,7 @@ class World:
                             app_attempt=stage.run.app_attempt, app_start_ms=stage.run.app_start_ms,
                             **of_task)  # fmt: skip
             found.rule, found.finding_id = rule, f"finding-{rule}-{app_id}"
-            self.kafka.append("findings", app_id, to_json(found))
+            self.kafka.append("findings", app_id, b"", found)
 
     # ---- operators
 
@@ -297,23 +312,31 @@ class World:
         columns |= {"elapsed_ms": 900_000} if columns else {}
         columns |= {**HANGING, "moving_tasks": 0 if stage.stuck else 1} if columns else {}
         reachable = self.random.random() > 0.1
-        self.hooks.ask("time", app_id, clock_ms=self.kafka.now_ms - START_MS, broker_ms=self.kafka.now_ms)
-        self.hooks.ask("counters", app_id, columns=columns, progress_age_ms=stage.progress_age_ms,
-                       dropped_events=stage.dropped_events, stage_jobs=[1], query_jobs=[1], stage_tasks=[TASK],
-                       query_owners=1)  # fmt: skip
-        records = [{"key": each.key, "value": each.content.decode(), "timestamp_ms": each.appended_ms}
-                   for each in self.kafka.of("controls")]  # fmt: skip
-        self.hooks.ask("controls", app_id, reachable=reachable, clear=True, records=records)
+        self.hooks.queue("time", app_id, clock_ms=self.kafka.now_ms - START_MS, broker_ms=self.kafka.now_ms)
+        self.hooks.queue("counters", app_id, columns=columns, progress_age_ms=stage.progress_age_ms,
+                        dropped_events=stage.dropped_events, stage_jobs=[1], query_jobs=[1], stage_tasks=[TASK],
+                        query_owners=1)  # fmt: skip
+        self._controls_arrive(app_id, reachable)
         answer = self.hooks.ask(
             "deliver", app_id, key=entry.key, value=entry.content.decode(), timestamp_ms=entry.appended_ms
         )
         if answer["faults"]:
             self.violations.append(f"the hook of {app_id} caught {answer['faults']} exceptions")
         for receipt in answer["receipts"]:
-            self.kafka.append("receipts", app_id, _receipt(receipt))
+            self.kafka.append("receipts", app_id, b"", _receipt(receipt))
         for act in answer["acts"]:
             self._check_act(act, app_id, stage, reachable)
             stage.running = act["action"] != "cancel_stage"  # a killed task may ignore the kill, and hang on
+
+    def _controls_arrive(self, app_id: str, reachable: bool) -> None:
+        """Let the hook read the controls to their end; sometimes a new consumer reads all of them."""
+        new = self.random.random() < 0.1
+        begin = 0 if new else self.controls_read[app_id]
+        controls = self.kafka.of("controls")
+        records = [{"key": each.key, "value": each.content.decode(), "timestamp_ms": each.appended_ms}
+                   for each in controls[begin:]]  # fmt: skip
+        self.controls_read[app_id] = len(controls)
+        self.hooks.queue("controls", app_id, reachable=reachable, clear=new, records=records)
 
     def _columns(self) -> list[str]:
         return [
@@ -325,7 +348,7 @@ class World:
     def _check_act(self, act: Mapping[str, Any], app_id: str, stage: Stage, reachable: bool) -> None:
         now, run = self.kafka.now_ms, stage.run
         self.acts.append(dict(act))
-        audit = [from_json(AuditRecord, entry.content) for entry in self.kafka.of("audit")]
+        audit = [entry.message(AuditRecord) for entry in self.kafka.of("audit")]
         sent = [record for record in audit if record.step == "sent" and record.signal_id == act["signal_id"]]
         target = (act["app_id"], act["app_attempt"], act["app_start_ms"])
         own = (run.app_id, run.app_attempt, run.app_start_ms)
@@ -350,11 +373,7 @@ class World:
         """Check the chain and the budgets of the whole audit log."""
         contents = [entry.content for entry in self.kafka.of("audit")]
         self.violations += chain_errors(contents)
-        times = [
-            entry.appended_ms
-            for entry in self.kafka.of("audit")
-            if from_json(AuditRecord, entry.content).step == "sent"
-        ]
+        times = [entry.appended_ms for entry in self.kafka.of("audit") if entry.message(AuditRecord).step == "sent"]
         for at_ms in times:
             within = sum(0 <= at_ms - other < HOUR_MS - 60_000 for other in times)
             self._require(within <= BUDGET.global_per_hour, f"{within} acts within an hour")
@@ -374,7 +393,7 @@ class World:
     def _controls(self) -> Mapping[str, Control]:
         found = {}
         for entry in self.kafka.of("controls"):
-            signed = from_json(SignedMessage, entry.content)
+            signed = entry.message(SignedMessage)
             found[entry.key] = from_json(Control, signed.payload.encode())
         return found
 
@@ -383,7 +402,7 @@ class World:
             self.violations.append(violation)
 
 
-def _receipt(receipt: Mapping[str, Any]) -> bytes:
-    """Return a receipt in the form that the topic `receipts` contains."""
+def _receipt(receipt: Mapping[str, Any]) -> Receipt:
+    """Return a receipt as a message."""
     known = {field.name for field in Receipt.DESCRIPTOR.fields}
-    return to_json(Receipt(**{name: value for name, value in receipt.items() if name in known and value is not None}))
+    return Receipt(**{name: value for name, value in receipt.items() if name in known and value is not None})

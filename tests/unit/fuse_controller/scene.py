@@ -94,6 +94,8 @@ def arming(action="cancel_stage", **fields):
 class Keys:
     """A key pair for each purpose, and the key ring with all public keys."""
 
+    signatures = "ecdsa"
+
     def __init__(self, last_day: date = date(2099, 12, 31)) -> None:
         self.private: dict[str, EllipticCurvePrivateKey] = {
             purpose: generate_private_key(SECP256R1()) for purpose in (ACT, SWITCH, APPROVE)

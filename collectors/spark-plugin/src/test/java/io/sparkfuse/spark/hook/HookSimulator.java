@@ -90,6 +90,9 @@ public final class HookSimulator {
   }
 
   private final Map<String, Simulation> simulations = new HashMap<>();
+  private final Map<String, PublicKeys> digestKeys = new HashMap<>();
+  private final Map<String, PublicKeys> realKeys = new HashMap<>();
+  private final Map<List<String>, PolicyBook> policies = new HashMap<>();
 
   HookSimulator() {}
 
@@ -155,12 +158,13 @@ public final class HookSimulator {
     return Collections.singletonMap("ok", true);
   }
 
-  private static Simulation configured(JsonFields command) {
+  private Simulation configured(JsonFields command) {
     Simulation simulation = new Simulation();
+    // Keys and policies never change, so hooks share them and a schedule does not parse them again.
     simulation.keys =
         command.text("signatures").equals("digest")
-            ? new DigestKeys().with(command.text("keys"))
-            : PublicKeys.of(command.text("keys"));
+            ? digestKeys.computeIfAbsent(command.text("keys"), text -> new DigestKeys().with(text))
+            : realKeys.computeIfAbsent(command.text("keys"), PublicKeys::of);
     simulation.edge = new InMemoryEdge(simulation.keys);
     FuseMode mode = FuseMode.valueOf(command.text("mode").toUpperCase(Locale.ROOT));
     simulation.state = new FuseState(mode, command.flag("hold"));
@@ -178,7 +182,7 @@ public final class HookSimulator {
         new Hook(
             application,
             simulation.keys,
-            PolicyBook.of(lines),
+            policies.computeIfAbsent(lines, PolicyBook::of),
             simulation.state,
             simulation.edge.edge(),
             simulation.faults,
