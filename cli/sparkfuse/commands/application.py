@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from sparkfuse.commands import baselines, collector, compare, fuse, history, kafka, pipeline, rules, share, ship
+from sparkfuse.commands import (
+    baselines,
+    collector,
+    compare,
+    deadletters,
+    fuse,
+    history,
+    kafka,
+    pipeline,
+    rules,
+    share,
+    ship,
+)
 
 ALWAYS = {0: "success", 2: "the command line or the configuration is wrong", 3: "a required part is missing or failed"}
 # The further exit codes of single commands.
@@ -82,4 +94,5 @@ application.add_typer(rules.commands, name="rules")
 application.add_typer(collector.commands, name="collector")
 application.add_typer(fuse.commands, name="fuse")
 application.add_typer(kafka.commands, name="kafka")
+application.add_typer(deadletters.commands, name="deadletters")
 _list_exit_codes(application)

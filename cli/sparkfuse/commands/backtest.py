@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sparkfuse.commands.history import ask, moment
+from sparkfuse.commands.options import duration_ms
 from sparkfuse.commands.output import print_json, print_table
 from sparkfuse.stack.errors import USAGE, StartError
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from sparkfuse_native_analytics.backtest import Backtest, JobResult, RuleResult
     from sparkfuse_rules.catalog import Catalog
 
-_SINCE = re.compile(r"(\d{1,6})(m|h|d|w)")
-_UNIT_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 _COUNTS = ("runs", "judged", "critical", "warning", "info", "silenced", "stages", "stopped")
 _HEADINGS = ["evaluated", "critical", "warning", "info", "per 100 runs", "suppressed", "stages", "would stop"]
 
@@ -36,7 +34,7 @@ def run_backtest(known: Catalog, since: str, only: Sequence[str], job: str, home
     if unknown := [name for name in only if name not in known]:
         raise StartError(f"there is no rule {unknown[0]!r}; the rules are: {', '.join(known)}", USAGE)
     until_ms = int(time.time() * 1000)
-    since_ms = until_ms - _duration_ms(since)
+    since_ms = until_ms - duration_ms("--since", since)
     try:
         found = ask(
             home,
@@ -111,10 +109,3 @@ def _cells(name: str, result: JobResult) -> tuple[Any, ...]:
         result.stages,
         result.stopped,
     )
-
-
-def _duration_ms(text: str) -> int:
-    found = _SINCE.fullmatch(text.strip())
-    if not found:
-        raise StartError(f"--since must be a duration such as 12h, 30d or 8w, but is {text!r}", USAGE)
-    return int(found[1]) * _UNIT_MS[found[2]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import uuid
 from dataclasses import dataclass
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sparkfuse.commands.history import DEFAULT_HOME, Home, ask
+from sparkfuse.commands.options import settings_of_stack
 from sparkfuse.commands.output import Json, print_json
 from sparkfuse.stack.errors import MISSING, USAGE, StartError
-from sparkfuse.stack.layout import addresses_of_running_stack
 from sparkfuse_contracts.settings import Settings
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def _switch(action: str, target: Target, home: Path, key: Path | None, wait: flo
     from sparkfuse_native_analytics.fuse_controller.keys import SWITCH, KeyUnusableError, load_private_key
     from sparkfuse_native_analytics.fuse_controller.signing import sign
 
-    settings = Settings.from_environment({**addresses_of_running_stack(home), **os.environ})
+    settings = settings_of_stack(home)
     try:
         private = load_private_key(_key_file(key, home))
     except KeyUnusableError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import getpass
-import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from sparkfuse.commands.history import DEFAULT_HOME, Home, moment, money
+from sparkfuse.commands.options import HOUR_MS, duration_ms, settings_of_stack
 from sparkfuse.commands.output import Json, print_json, print_table
 from sparkfuse.stack.errors import MISSING, USAGE, StartError
-from sparkfuse.stack.layout import addresses_of_running_stack
 from sparkfuse_contracts.settings import Settings
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from sparkfuse_native_analytics.fuse_operator.state import RuleReport
 
 Answer = TypeVar("Answer")
-UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 commands = typer.Typer(help="Show what the fuse does and why; hold, arm and approve its acts.", no_args_is_help=True)
 Reason = Annotated[str, typer.Option("--reason", help="The reason, in one sentence, for the audit log.")]
@@ -51,10 +49,10 @@ def status(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     from sparkfuse_native_analytics.fuse_controller.protected import PATTERNS
     from sparkfuse_native_analytics.fuse_operator import state
 
-    settings, now_ms = _settings(home), _now_ms()
+    settings, now_ms = settings_of_stack(home), _now_ms()
     audit = _ask(lambda: state.read_audit(settings))
     book, in_force = _ask(lambda: state.read_controls(settings, _trusted(settings, home)))
-    recent = [record for record in audit.records if now_ms - record.at_ms < UNITS["h"]]
+    recent = [record for record in audit.records if now_ms - record.at_ms < HOUR_MS]
     pending = audit.pending_approvals(now_ms)
     protected = _policies(settings).safeguards.protected
     if as_json:
@@ -88,7 +86,7 @@ def why(app_id: str, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     """Explain what the fuse did about an application, or why it did nothing; newest first."""
     from sparkfuse_native_analytics.fuse_operator import state
 
-    settings = _settings(home)
+    settings = settings_of_stack(home)
     audit = _ask(lambda: state.read_audit(settings))
     receipts = _ask(lambda: state.read_receipts(settings, app_id))
     steps = [_record_row(record) for record in audit.of_application(app_id)] + [_receipt_row(each) for each in receipts]
@@ -111,7 +109,7 @@ def audit(
     """List the records of the audit log, newest first, and verify their chain."""
     from sparkfuse_native_analytics.fuse_operator import state
 
-    log = _ask(lambda: state.read_audit(_settings(home)))
+    log = _ask(lambda: state.read_audit(settings_of_stack(home)))
     if verify:
         for error in log.errors:
             typer.echo(error)
@@ -129,7 +127,7 @@ def report(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     """Show for each rule how hooks answered probes and how acts ended; arming a rule requires this record of probes."""
     from sparkfuse_native_analytics.fuse_operator import state
 
-    rows = state.report(_ask(lambda: state.read_audit(_settings(home))))
+    rows = state.report(_ask(lambda: state.read_audit(settings_of_stack(home))))
     if as_json:
         print_json([dataclasses.asdict(row) for row in rows])
         return
@@ -179,7 +177,7 @@ def arm(
     """
     from sparkfuse_native_analytics.fuse_operator import orders, state
 
-    settings = _settings(home)
+    settings = settings_of_stack(home)
     policy = _policies(settings)
     variants = policy.rules[rule].all() if rule in policy.rules else []
     if not any(action in (each.rule.fuse.actions if each.rule.fuse else ()) for each in variants):
@@ -213,7 +211,7 @@ def approve(digest: str, home: Home = DEFAULT_HOME, actor: Actor = "", key: Key 
     """
     from sparkfuse_native_analytics.fuse_operator import orders, state
 
-    settings = _settings(home)
+    settings = settings_of_stack(home)
     pending = _ask(lambda: state.read_audit(settings)).pending_approvals(_now_ms())
     found = [record for record in pending if record.digest.startswith(digest)]
     if len(found) != 1:
@@ -227,7 +225,7 @@ def policies(home: Home = DEFAULT_HOME) -> None:
     """Print the policies of all rules with a fuse, one JSON object per line, for `spark.sparkfuse.fuse.policies`."""
     from sparkfuse.stack.job_properties import policy_lines
 
-    typer.echo(policy_lines(_settings(home)), nl=False)
+    typer.echo(policy_lines(settings_of_stack(home)), nl=False)
 
 
 @commands.command()
@@ -254,7 +252,7 @@ def _policies(settings: Settings) -> ControllerPolicy:
 def _give(control: Control, home: Path, actor: str, key: Path | None) -> None:
     from sparkfuse_native_analytics.fuse_operator import orders
 
-    settings = _settings(home)
+    settings = settings_of_stack(home)
     given = _ask(lambda: orders.give(settings, _operator(settings, home, actor, key), control))
     until = f" until {moment(given.until_ms)}" if given.HasField("until_ms") and not given.released else ""
     state = "released" if given.released else "in force"
@@ -264,7 +262,7 @@ def _give(control: Control, home: Path, actor: str, key: Path | None) -> None:
 def _end(control_id: str, kind: str, reason: str, home: Path, actor: str, key: Path | None) -> None:
     from sparkfuse_native_analytics.fuse_operator import orders, state
 
-    settings = _settings(home)
+    settings = settings_of_stack(home)
     book, in_force = _ask(lambda: state.read_controls(settings, _trusted(settings, home)))
     found = next((each for each in in_force if (each.control_id, each.kind) == (control_id, kind)), None)
     if kind == "hold" and control_id in book.unverified():
@@ -283,10 +281,6 @@ def _ask(question: Callable[[], Answer]) -> Answer:
         return question()
     except TopicError as error:
         raise StartError(str(error), MISSING) from error
-
-
-def _settings(home: Path) -> Settings:
-    return Settings.from_environment({**addresses_of_running_stack(home), **os.environ})
 
 
 def _trusted(settings: Settings, home: Path) -> KeyRing:
@@ -315,9 +309,7 @@ def _operator(settings: Settings, home: Path, actor: str, key: Path | None) -> O
 
 
 def _until(text: str) -> int:
-    if not text[:-1].isdecimal() or text[-1:] not in UNITS:
-        raise StartError(f"--for={text!r} is invalid: it must be a duration like 30m, 12h or 7d", USAGE)
-    return _now_ms() + int(text[:-1]) * UNITS[text[-1]]
+    return _now_ms() + duration_ms("--for", text)
 
 
 def _now_ms() -> int:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from sparkfuse.commands.options import settings_of_stack
 from sparkfuse.commands.output import Json, print_json, print_table
 from sparkfuse.stack.errors import USAGE, StartError
-from sparkfuse.stack.layout import addresses_of_running_stack
-from sparkfuse_contracts.settings import Settings
 from sparkfuse_rules.describe import readable_bytes, readable_duration
 from sparkfuse_rules.knowledge.money import readable_money
 
@@ -48,7 +47,7 @@ def ask(home: Path, question: Callable[[Client], Answer]) -> Answer:
     from sparkfuse_native_analytics.queries import StoreEmptyError
     from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
 
-    settings = Settings.from_environment({**addresses_of_running_stack(home), **os.environ})
+    settings = settings_of_stack(home)
     try:
         return question(connect(settings))
     except (StoreUnavailableError, StoreEmptyError) as error:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from sparkfuse.commands.history import DEFAULT_HOME, Home
+from sparkfuse.commands.options import settings_of_stack
 from sparkfuse.commands.output import print_json
-from sparkfuse.stack.layout import addresses_of_running_stack
 from sparkfuse_contracts.settings import Settings
 
 commands = typer.Typer(help="Prepare a Kafka cluster: permissions and topics.", no_args_is_help=True)
@@ -66,5 +65,5 @@ def topics(prefix: Prefix = "", home: Home = DEFAULT_HOME) -> None:
 
 
 def _settings(home: Home, prefix: str) -> Settings:
-    settings = Settings.from_environment({**addresses_of_running_stack(home), **os.environ})
+    settings = settings_of_stack(home)
     return dataclasses.replace(settings, topic_prefix=prefix) if prefix else settings

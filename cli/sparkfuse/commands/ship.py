@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import threading
 import time
@@ -15,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from sparkfuse.commands.options import settings_of_stack
 from sparkfuse.commands.output import Json, print_json
 from sparkfuse.stack.errors import MISSING, USAGE, StartError
-from sparkfuse.stack.layout import addresses_of_running_stack
 from sparkfuse_contracts.settings import Settings
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def ship(
     from sparkfuse_collectors.ship.process import ship as ship_logs
     from sparkfuse_collectors.ship.shipper import Pace
 
-    settings = _settings(home)
+    settings = settings_of_stack(home)
     with _start_errors(settings):
         ages, pace = Ages(ended=ended_within, abandoned=abandoned_after), Pace(scan_seconds=look)
         options = Options(tuple(places), name, cluster, tenant, once, ages, pace)
@@ -108,7 +107,7 @@ def backfill(
 
     After a stop or a kill, the next run skips the logs that were already sent.
     """
-    settings = _settings(home)
+    settings = settings_of_stack(home)
     console = Console(stderr=True)
     with _start_errors(settings):
         summary = _backfill(settings, paths, name, (cluster, tenant), workers, again, console)
@@ -163,10 +162,6 @@ def _history_reader(settings: Settings, cluster: str, tenant: str, workers: int 
         lambda samples: update_baselines(settings, newest_samples(samples)),
         threading.Event(),
     )
-
-
-def _settings(home: Path) -> Settings:
-    return Settings.from_environment({**addresses_of_running_stack(home), **os.environ})
 
 
 def _stopped_by_signals() -> threading.Event:

@@ -275,7 +275,7 @@ def test_json_output_is_one_document(lately: dict[str, str]):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--since", "soon"], "--since must be a duration such as 12h, 30d or 8w, but is 'soon'"),
+        (["--since", "soon"], "--since must be a duration such as 30m, 12h, 7d or 8w, but is 'soon'"),
         (["--rule", "stage_slwo"], "there is no rule 'stage_slwo'; the rules are: "),
     ],
 )

@@ -1,0 +1,140 @@
+"""`sparkfuse deadletters`: the records that a component could not process; replay them after the cause is corrected."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from sparkfuse.commands.history import DEFAULT_HOME, Home, moment
+from sparkfuse.commands.options import duration_ms, settings_of_stack
+from sparkfuse.commands.output import Json, print_json, print_table
+from sparkfuse.stack.errors import MISSING, USAGE, StartError
+
+if TYPE_CHECKING:
+    from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
+
+Answer = TypeVar("Answer")
+MAX_SHOWN_BYTES = 2_000
+commands = typer.Typer(help="List, show and replay records that a component could not process.")
+Since = Annotated[str, typer.Option("--since", help="Only letters of this time, such as 30m, 24h or 7d.")]
+Topic = Annotated[str, typer.Option("--topic", help="Only records of this topic, without the prefix.")]
+Component = Annotated[str, typer.Option("--component", help="Only letters of this component, such as windows.")]
+Reason = Annotated[str, typer.Option("--reason", help="Only letters whose reason contains this text.")]
+Place = Annotated[str, typer.Argument(help="TOPIC/PARTITION/OFFSET, as shown by `sparkfuse deadletters list`.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print how many records would be replayed.")]
+
+
+@commands.command("list")
+def list_(
+    home: Home = DEFAULT_HOME,
+    since: Since = "7d",
+    topic: Topic = "",
+    component: Component = "",
+    reason: Reason = "",
+    as_json: Json = False,
+) -> None:
+    """List the dead letters by component, topic and reason, the most frequent first."""
+    from sparkfuse_native_analytics.dead_letters import group_letters
+
+    groups = group_letters(_letters(home, since, topic, component, reason))
+    if as_json:
+        print_json([{**dataclasses.asdict(group), "newest": str(group.newest)} for group in groups])
+        return
+    if not groups:
+        typer.echo(f"there are no dead letters of the last {since}")
+        return
+    print_table(
+        f"Dead letters of the last {since}",
+        ["count", "component", "topic", "reason", "first", "last", "newest record"],
+        [
+            (f"{group.count:,}", group.component, group.topic, group.reason, moment(group.first_ms),
+             moment(group.last_ms), str(group.newest))
+            for group in groups
+        ],
+    )  # fmt: skip
+
+
+@commands.command()
+def show(place: Place, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
+    """Show the dead letters about one record, with the value of the record."""
+    from sparkfuse_native_analytics.dead_letters import origin_of
+
+    found = [letter for letter in _letters(home, "7d", "", "", "") if str(origin_of(letter)) == place]
+    if not found:
+        raise StartError(f"there is no dead letter about {place!r}; `sparkfuse deadletters list` shows places", USAGE)
+    if as_json:
+        print_json([_document(letter) for letter in found])
+        return
+    for letter in found:
+        typer.echo(f"component: {letter.component}")
+        typer.echo(f"reason:    {letter.reason}")
+        typer.echo(f"written:   {moment(letter.seen_ms)}")
+        typer.echo(f"value:     {_text(letter.payload)}")
+
+
+@commands.command()
+def replay(
+    topic: Annotated[str, typer.Option("--topic", help="Topic of the records: facts, live or findings.")],
+    home: Home = DEFAULT_HOME,
+    since: Since = "24h",
+    component: Component = "",
+    reason: Reason = "",
+    dry_run: DryRun = False,
+) -> None:
+    """Append the rejected records to their topic again, after the cause is corrected.
+
+    A record that is still invalid becomes a dead letter again. Components recognize records that they have processed.
+    """
+    from sparkfuse_native_analytics.dead_letters import REPLAYABLE, origin_of
+    from sparkfuse_native_analytics.dead_letters import replay as append_again
+
+    if topic not in REPLAYABLE:
+        raise StartError(f"--topic must be one of {', '.join(REPLAYABLE)}; records of {topic} are not replayed", USAGE)
+    origins = list(dict.fromkeys(map(origin_of, _letters(home, since, topic, component, reason))))
+    if dry_run:
+        typer.echo(f"{len(origins):,} records would be replayed")
+        return
+    done = _ask(lambda: append_again(settings_of_stack(home), origins))
+    typer.echo(f"{done.appended:,} of {len(origins):,} records were replayed")
+    if done.deleted:
+        typer.echo(f"{len(done.deleted):,} records were deleted by Kafka's retention, the first is {done.deleted[0]}")
+
+
+def _letters(home: Path, since: str, topic: str, component: str, reason: str) -> Sequence[DeadLetter]:
+    from sparkfuse_native_analytics.dead_letters import read_letters
+
+    since_ms = time.time_ns() // 1_000_000 - duration_ms("--since", since)
+    return _ask(
+        lambda: read_letters(settings_of_stack(home), since_ms, topic=topic, component=component, reason=reason)
+    )
+
+
+def _ask(question: Callable[[], Answer]) -> Answer:
+    from sparkfuse_native_analytics.fuse_operator.topics import TopicError
+
+    try:
+        return question()
+    except TopicError as error:
+        raise StartError(str(error), MISSING) from error
+
+
+def _document(letter: DeadLetter) -> dict[str, object]:
+    values = {field.name: value for field, value in letter.ListFields()}
+    return {**values, "payload": _text(letter.payload, None)}
+
+
+def _text(value: bytes, limit: int | None = MAX_SHOWN_BYTES) -> str:
+    """Return readable UTF-8 text as it is, and other bytes as hexadecimal digits, with at most ``limit`` bytes."""
+    shown, more = value[:limit], limit is not None and len(value) > limit
+    try:
+        text = shown.decode("utf-8", "strict" if not more else "ignore")
+    except UnicodeDecodeError:
+        text = ""
+    if not text.isprintable() or (shown and not text):
+        text = shown.hex(" ")
+    return f"{text} … ({len(value):,} bytes)" if more else text
