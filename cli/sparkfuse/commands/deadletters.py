@@ -102,7 +102,7 @@ def replay(
     done = _ask(lambda: append_again(settings_of_stack(home), origins))
     typer.echo(f"{done.appended:,} of {len(origins):,} records were replayed")
     if done.deleted:
-        typer.echo(f"{len(done.deleted):,} records were deleted by Kafka's retention, the first is {done.deleted[0]}")
+        typer.echo(f"deleted by Kafka's retention before: {len(done.deleted):,}, the first is {done.deleted[0]}")
 
 
 def _letters(home: Path, since: str, topic: str, component: str, reason: str) -> Sequence[DeadLetter]:

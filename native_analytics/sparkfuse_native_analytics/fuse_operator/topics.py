@@ -60,7 +60,7 @@ def read_all(
             raise TopicError(f"Kafka at {settings.kafka_bootstrap}: topic {name}: {metadata.error.str()}")
         places = [TopicPartition(name, number, -2 if since_ms is None else since_ms) for number in metadata.partitions]
         if since_ms is not None:
-            places = consumer.offsets_for_times(places, timeout=ANSWER_SECONDS)
+            places = _offsets_at(consumer, places)
         consumer.assign(places)
         found = _to_the_end(consumer, places, settings, until_ms)
         return [record for record in found if key is None or record.key == key]
@@ -69,6 +69,20 @@ def read_all(
         raise TopicError(f"Kafka at {settings.kafka_bootstrap} cannot be read: {reason}") from error
     finally:
         consumer.close()
+
+
+def _offsets_at(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
+    """Return the offsets at the times of the places; retry while a partition elects a leader. Raises KafkaException."""
+    until = time.monotonic() + ANSWER_SECONDS
+    while True:
+        try:
+            found: list[TopicPartition] = consumer.offsets_for_times(places, timeout=ANSWER_SECONDS)
+        except KafkaException as error:
+            if not error.args[0].retriable() or time.monotonic() > until:
+                raise
+            time.sleep(READ_SECONDS)
+        else:
+            return found
 
 
 def append(settings: Settings, topic: str, key: str, content: bytes) -> None:

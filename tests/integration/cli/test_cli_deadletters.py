@@ -1,0 +1,141 @@
+"""Tests `sparkfuse deadletters` on a real broker."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from typer.testing import CliRunner, Result
+
+from sparkfuse.commands.application import application
+from sparkfuse.stack.errors import USAGE, StartError
+from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
+from sparkfuse_contracts.kafka_clients import producer_configuration
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.wire import to_json
+from tests.kafka import settings_of
+
+
+class Topics:
+    """The topics of one test, and the command."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.facts = settings, f"{settings.topic_prefix}.facts"
+        self._producer = Producer(producer_configuration(settings, {}))
+
+    def put(self, *values: bytes) -> list[int]:
+        """Write records with one key to the topic facts, and return their offsets in the partition of the key."""
+        offsets: list[int] = []
+        for value in values:
+            self._producer.produce(
+                self.facts,
+                value,
+                b"app-1",
+                on_delivery=lambda _, sent: offsets.append(sent.offset()),
+                headers={"h": "1"},
+            )
+        assert self._producer.flush(60) == 0
+        return offsets
+
+    def reject(
+        self, offset: int, reason: str, payload: bytes, component: str = "windows", topic: str = "facts"
+    ) -> None:
+        """Write a dead letter about a record of the key's partition."""
+        letter = DeadLetter(
+            component=component, topic=f"{self.settings.topic_prefix}.{topic}", kafka_partition=self.partition,
+            kafka_offset=offset, reason=reason, payload=payload, seen_ms=time.time_ns() // 1_000_000,
+        )  # fmt: skip
+        self._producer.produce(f"{self.settings.topic_prefix}.dead-letters", to_json(letter))
+        assert self._producer.flush(60) == 0
+
+    @property
+    def partition(self) -> int:
+        """The partition of the key app-1."""
+        (found,) = {message.partition() for message in self.records()} or {0}
+        return found
+
+    def records(self) -> list:
+        """Return the records of the topic facts."""
+        consumer = Consumer({"bootstrap.servers": self.settings.kafka_bootstrap, "group.id": "test"})
+        found = []
+        try:
+            for partition in consumer.list_topics(self.facts, timeout=60).topics[self.facts].partitions:
+                low, high = consumer.get_watermark_offsets(TopicPartition(self.facts, partition), timeout=60)
+                consumer.assign([TopicPartition(self.facts, partition, OFFSET_BEGINNING)])
+                found += consumer.consume(high - low, 60) if high > low else []
+        finally:
+            consumer.close()
+        assert [message.error() for message in found if message.error()] == []
+        return found
+
+    def command(self, *arguments: str) -> Result:
+        """Run `sparkfuse deadletters`."""
+        environment = {
+            "SPARKFUSE_KAFKA_BOOTSTRAP": self.settings.kafka_bootstrap,
+            "SPARKFUSE_TOPIC_PREFIX": self.settings.topic_prefix,
+        }
+        return CliRunner(env=environment).invoke(application, ["deadletters", *arguments])
+
+
+@pytest.fixture
+def topics(kafka_bootstrap: str, topic_prefix: str) -> Topics:
+    """Return the topics of this test on the shared broker."""
+    settings = settings_of(kafka_bootstrap, topic_prefix)
+    ensure_topics(settings)
+    return Topics(settings)
+
+
+def test_rejected_records_are_listed_and_replayed(topics):
+    """Letters are grouped by reason; a replay appends the originals with key and headers, and names deleted ones."""
+    gone, first, second = topics.put(b"gone", b"\xff\x00", b"x" * 100_000)
+    topics.reject(gone, "unknown kind", b"gone")
+    topics.reject(first, "unknown kind", b"\xff\x00")
+    topics.reject(second, "unknown kind", b"x" * 65_536)
+    topics.reject(second, "unknown kind", b"x" * 65_536)  # written twice, as after a restart
+    topics.reject(7, "no app_id", b"{}", component="detect", topic="live")
+    partition = topics.partition
+    admin = AdminClient({"bootstrap.servers": topics.settings.kafka_bootstrap})
+    for deleted in admin.delete_records([TopicPartition(topics.facts, partition, first)]).values():
+        deleted.result(60)
+
+    groups = json.loads(topics.command("list", "--json").stdout)
+    shown = topics.command("show", f"{topics.facts}/{partition}/{first}")
+    dry = topics.command("replay", "--topic", "facts", "--reason", "unknown", "--dry-run")
+    before = len(topics.records())
+    replayed = topics.command("replay", "--topic", "facts", "--reason", "unknown")
+    after = topics.records()
+
+    assert [(group["component"], group["reason"], group["count"]) for group in groups] == [
+        ("windows", "unknown kind", 3),
+        ("detect", "no app_id", 1),
+    ]
+    assert "value:     ff 00\n" in shown.stdout
+    assert dry.stdout == "3 records would be replayed\n"
+    assert before == 2
+    assert "2 of 3 records were replayed\n" in replayed.stdout
+    assert f"retention before: 1, the first is {topics.facts}/{partition}/{gone}\n" in replayed.stdout
+    assert [message.value() for message in after[before:]] == [b"\xff\x00", b"x" * 100_000]
+    assert {(message.key(), message.partition(), str(message.headers())) for message in after} == {
+        (b"app-1", partition, "[('h', b'1')]")
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["replay", "--topic", "signals"], "records of signals are not replayed"),
+        (["list", "--since", "soon"], "--since must be a duration"),
+        (["show", "facts/0/1"], "there is no dead letter about 'facts/0/1'"),
+    ],
+)
+def test_wrong_command_is_one_sentence(topics, arguments, reason):
+    """A topic of signed records, an invalid duration and an unknown place are errors of one sentence."""
+    error = topics.command(*arguments).exception
+
+    assert isinstance(error, StartError)
+    assert error.exit_code == USAGE
+    assert reason in str(error)
