@@ -1,5 +1,7 @@
 package io.sparkfuse.spark.blocks;
 
+import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -70,30 +72,42 @@ final class Block {
     }
   }
 
-  /**
-   * Sets the first limit that is exceeded. {@code complete} is false if Spark dropped events: then
-   * a task that seems to run may have ended, so running tasks are not counted.
-   */
-  void evaluate(long nowMs, int taskCores, boolean complete) {
-    for (Map.Entry<Limit, Long> each : tag.limits.entrySet()) {
-      long now = used(each.getKey(), nowMs, taskCores, complete);
-      if (now > each.getValue()) {
-        limit = each.getKey();
-        used = now;
-        exceededMs = nowMs;
-        return;
-      }
+  /** Returns the limits that a decision depends on: only the first that was exceeded, if any. */
+  Collection<Limit> limitsToCheck() {
+    return exceededMs == null ? tag.limits.keySet() : Collections.singleton(limit);
+  }
+
+  /** Returns what the gates need to know about one limit now. */
+  BlockGates.Case at(Limit which, long nowMs, int taskCores) {
+    BlockGates.Case each = new BlockGates.Case();
+    each.block = tag.key;
+    each.bound = tag.limits.get(which);
+    // A limit that was exceeded stays exceeded, although Spark may lose the metrics of a task.
+    each.used = exceededMs != null ? used : used(which, nowMs, taskCores, false);
+    each.certain = exceededMs != null ? used : used(which, nowMs, taskCores, true);
+    each.inSafePoint = reason == null && safePoints > 0;
+    each.overMs = exceededMs == null ? 0 : nowMs - exceededMs;
+    return each;
+  }
+
+  /** Records the first limit that is exceeded, and when. */
+  void exceeded(Limit which, long now, long nowMs) {
+    if (exceededMs == null) {
+      limit = which;
+      used = now;
+      exceededMs = nowMs;
     }
   }
 
-  private long used(Limit which, long nowMs, int taskCores, boolean complete) {
+  /** {@code certain} leaves out the time of tasks that may have ended without an event. */
+  private long used(Limit which, long nowMs, int taskCores, boolean certain) {
     long spilled = spilledBytes;
     long written = rows;
     long ran = taskMs;
     for (Task task : tasks.values()) {
       spilled += task.spilledBytes;
       written += task.rows;
-      ran += complete ? nowMs - task.startedMs : 0;
+      ran += certain ? 0 : nowMs - task.startedMs;
     }
     switch (which) {
       case SECONDS:

@@ -25,13 +25,19 @@ final class Blocks {
 
   private final LongSupplier clockMs;
   private final LongSupplier droppedEvents;
+  private final List<BlockGates.Gate> gates;
   private final LinkedHashMap<String, Block> blocks = new LinkedHashMap<>();
   private final LinkedHashMap<Long, List<String>> stages = new LinkedHashMap<>();
   private final Map<Integer, List<String>> jobs = new HashMap<>();
 
   Blocks(LongSupplier clockMs, LongSupplier droppedEvents) {
+    this(clockMs, droppedEvents, BlockGates.ALL);
+  }
+
+  Blocks(LongSupplier clockMs, LongSupplier droppedEvents, List<BlockGates.Gate> gates) {
     this.clockMs = clockMs;
     this.droppedEvents = droppedEvents;
+    this.gates = gates;
   }
 
   synchronized void begin(BlockTag tag) {
@@ -139,36 +145,48 @@ final class Blocks {
       boolean held, long safePointMs, int taskCores, List<String> warnings) {
     Map<Integer, String> cancel = new TreeMap<>();
     long nowMs = clockMs.getAsLong();
-    boolean complete = droppedEvents.getAsLong() <= 0;
+    boolean dropped = droppedEvents.getAsLong() > 0;
     for (Block block : blocks.values()) {
-      if (block.exceededMs == null) {
-        block.evaluate(nowMs, taskCores, complete);
-      }
-      if (block.exceededMs != null && held && !block.held && block.reason == null) {
-        block.held = true;
-        warnings.add(block.text("would stop, but a hold prevents it,"));
-      }
-      if (block.exceededMs != null && !held && spared(block, nowMs, safePointMs)) {
-        continue;
-      }
-      if (block.exceededMs != null && !held) {
-        if (block.reason == null) {
-          block.reason = block.text("stopped");
-          warnings.add(block.reason);
+      for (Limit limit : block.limitsToCheck()) {
+        BlockGates.Case each = block.at(limit, nowMs, taskCores);
+        each.droppedEvents = dropped;
+        each.held = held;
+        each.safePointMs = safePointMs;
+        String gate = BlockGates.refusal(gates, each);
+        if (BlockGates.LIMIT.equals(gate) || BlockGates.COMPLETE.equals(gate)) {
+          continue;
         }
-        block.jobs.forEach(job -> cancel.putIfAbsent(job, block.reason));
+        block.exceeded(limit, each.used, nowMs);
+        record(block, gate, each.overMs, warnings);
+        jobsToCancel(each).forEach(job -> cancel.putIfAbsent(job, block.reason));
+        break;
       }
     }
     return cancel;
   }
 
-  private static boolean spared(Block block, long nowMs, long safePointMs) {
-    boolean spared =
-        block.reason == null && block.safePoints > 0 && nowMs - block.exceededMs < safePointMs;
-    if (spared) {
-      block.waitedMs = Math.max(1, nowMs - block.exceededMs);
+  /** Records that a block is stopped, or which gate prevents it. */
+  private static void record(Block block, String gate, long overMs, List<String> warnings) {
+    if (gate == null && block.reason == null) {
+      block.reason = block.text("stopped");
+      warnings.add(block.reason);
+    } else if (BlockGates.HOLD.equals(gate) && !block.held && block.reason == null) {
+      block.held = true;
+      warnings.add(block.text("would stop, but a hold prevents it,"));
+    } else if (BlockGates.SAFE_POINT.equals(gate)) {
+      block.waitedMs = Math.max(1, overMs);
     }
-    return spared;
+  }
+
+  private List<Integer> jobsToCancel(BlockGates.Case each) {
+    List<Integer> found = new ArrayList<>();
+    for (Map.Entry<Integer, List<String>> job : jobs.entrySet()) {
+      each.tags = job.getValue();
+      if (BlockGates.refusal(gates, each) == null) {
+        found.add(job.getKey());
+      }
+    }
+    return found;
   }
 
   private List<Block> ofStage(int stageId, int attempt) {
