@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from sparkfuse.hook_block import Block, Limits
-from sparkfuse.hook_driver import driver_of, fuse_of, log, warn_once
+from sparkfuse.hook_driver import core_hour_price, driver_of, fuse_of, log
 from sparkfuse.hook_errors import (
     FuseBlownError,
     FuseError,
@@ -43,7 +43,7 @@ class CircuitBreaker:
         max_spill: limit of the bytes spilled to disk, as a number or a string such as 10g.
         max_output_rows: limit of the rows that Spark counts as written.
         max_cost: limit of the cost, which is core-hours times the price.
-        price: price of a core-hour; by default the setting `spark.sparkfuse.price.coreHour`.
+        price: price of a core-hour; by default that of the platform, or else the list price of rules/prices.yaml.
         on_warn: what to do with a warning: `log` (default), `raise`, or a function that receives the error.
         on_open: a function that receives the error before it is raised.
     """
@@ -174,7 +174,8 @@ class CircuitBreaker:
     @contextmanager
     def _open(self, name: str, limits: Limits | None = None) -> Iterator[Block]:
         limits = limits or self._limits
-        block = Block(driver_of(self._spark), name, limits, self._price(limits))
+        price = core_hour_price(self._spark, self._given_price) if limits.max_cost is not None else None
+        block = Block(driver_of(self._spark), name, limits, price)
         token = _blocks.set((*_blocks.get(), (self, block)))
         block.begin()
         try:
@@ -182,15 +183,6 @@ class CircuitBreaker:
         finally:
             _blocks.reset(token)
             block.end()
-
-    def _price(self, limits: Limits) -> float | None:
-        if limits.max_cost is None or self._given_price:
-            return self._given_price
-        try:
-            return float(self._spark.conf.get("spark.sparkfuse.price.coreHour"))  # type: ignore[attr-defined]
-        except Exception:  # the job continues without this limit
-            warn_once("Sparkfuse: max_cost has no effect without price or spark.sparkfuse.price.coreHour")
-            return None
 
     def _reason(self, error: Exception, block: Block, doing: str, seen: set[int]) -> FuseError | None:
         return (

@@ -9,7 +9,11 @@ import json
 import logging
 from typing import Any
 
+from sparkfuse.hook_prices import CORE_HOUR, CURRENCY
+
 log = logging.getLogger("sparkfuse")
+PRICE = "spark.sparkfuse.price.coreHour"
+"""Written by `sparkfuse up` from the prices of sparkfuse.yaml: a number, or off."""
 _warned: set[str] = set()
 
 
@@ -83,6 +87,24 @@ class TagDriver:
     def cancel(self, tag: str) -> None:
         """Cancel the jobs that carry the tag."""
         self._cancel(tag)
+
+
+def core_hour_price(spark: Any, given: float | None = None) -> float | None:
+    """Return the price of a core-hour: the given one, the platform's, or the list price; None if it is switched off."""
+    if given:
+        return given
+    try:
+        text = str(spark.conf.get(PRICE, ""))
+    except Exception:  # a context has no such interface, and the list price is better than no limit
+        text = ""
+    if not text:
+        warn_once(f"Sparkfuse: max_cost uses the list price of a core-hour, {CORE_HOUR} {CURRENCY}; {PRICE} is not set")
+        return CORE_HOUR
+    try:
+        return float(text)
+    except ValueError:  # off, or no number: the job continues without this limit
+        warn_once(f"Sparkfuse: max_cost has no effect, because {PRICE} is {text!r}")
+        return None
 
 
 def fuse_of(spark: Any) -> Any:

@@ -13,11 +13,14 @@ from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.compiled import as_data, compile_offline
 from sparkfuse_rules.errors import RuleError
 from sparkfuse_rules.policies import policy_file
+from sparkfuse_rules.prices import read_prices
 
 ROOT = Path(__file__).parents[2]
 PATH = ROOT / "rules" / "generated" / "offline.json"
 INHIBITIONS = ROOT / "rules" / "generated" / "inhibitions.json"
 POLICIES = ROOT / "rules" / "generated" / "fuse_policies.jsonl"
+# Job code reads no YAML, because it uses only the standard library.
+HOOK_PRICES = ROOT / "cli" / "sparkfuse" / "hook_prices.py"
 
 
 def generated_files() -> dict[Path, str]:
@@ -28,10 +31,20 @@ def generated_files() -> dict[Path, str]:
         PATH: rules,
         INHIBITIONS: inhibitions,
         POLICIES: policy_file(load_catalog().values()),
+        HOOK_PRICES: _hook_prices(),
         documents.IDENTITY_PATH: documents.identity_page(),
         documents.FAILURES_PATH: documents.failures_page(),
         documents.FUSE_POLICIES_PATH: documents.fuse_policies_page(load_catalog().values()),
     }
+
+
+def _hook_prices() -> str:
+    prices = read_prices(None)
+    assert prices is not None, "only a sparkfuse.yaml switches prices off"
+    return (
+        '"""The list price of a core-hour; generated from rules/prices.yaml by `make generate`."""\n\n'
+        f'CORE_HOUR = {prices.core_hour}\nCURRENCY = "{prices.currency}"\n'
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

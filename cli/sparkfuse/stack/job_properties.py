@@ -6,12 +6,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from sparkfuse.hook_driver import PRICE
 from sparkfuse.paths import PLUGIN_JAR, require
 from sparkfuse.stack.layout import Layout
 from sparkfuse.stack.outputs import public_keys
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.policies import policy_file
+from sparkfuse_rules.prices import read_prices
 
 PLUGIN_CLASS = "io.sparkfuse.spark.SparkfusePlugin"
 
@@ -39,7 +41,8 @@ def write_job_properties(layout: Layout, settings: Settings) -> Path:
     The file remains when the stack stops, so that no job fails because of a missing file.
     """
     _policies(layout).write_text(policy_lines(settings))
-    lines = [f"{key} {_escaped(value)}" for key, value in job_properties(layout).items()]
+    properties = {**job_properties(layout), PRICE: core_hour_price(settings)}
+    lines = [f"{key} {_escaped(value)}" for key, value in properties.items()]
     path = layout.home / "spark.properties"
     unfinished = path.with_suffix(".unfinished")
     unfinished.write_text(
@@ -47,6 +50,12 @@ def write_job_properties(layout: Layout, settings: Settings) -> Path:
     )
     unfinished.replace(path)
     return path
+
+
+def core_hour_price(settings: Settings) -> str:
+    """Return the price of a core-hour for limits of job code, or off. Raises RuleError for errors in sparkfuse.yaml."""
+    prices = read_prices(settings.config_file)
+    return "off" if prices is None else f"{prices.core_hour:.10g}"
 
 
 def policy_lines(settings: Settings) -> str:

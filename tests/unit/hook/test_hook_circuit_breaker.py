@@ -11,7 +11,11 @@ import pytest
 from sparkfuse import CircuitBreaker, FuseBlownError, FuseWarnedError, LimitExceededError
 from sparkfuse.hook import UNREACHABLE
 from sparkfuse.hook_block import Limits
+from sparkfuse.hook_driver import core_hour_price
 from sparkfuse.hook_errors import from_text
+from sparkfuse.stack.job_properties import core_hour_price as price_of_jobs
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_rules.prices import read_prices
 
 ROOT = Path(__file__).parents[3]
 REASON = (
@@ -131,6 +135,50 @@ def test_limit_of_own_block_only_is_read():
 def test_tag_contains_the_limits(limits, price, suffix):
     """Time is in ms, spill in bytes and cost in core-ms."""
     assert limits.suffix(price) == suffix
+
+
+class Conf:
+    """The settings of a session."""
+
+    def __init__(self, price: str) -> None:
+        self._settings = {"spark.sparkfuse.price.coreHour": price} if price else {}
+
+    def get(self, key: str, default: str) -> str:
+        return self._settings.get(key, default)
+
+
+LIST_PRICE = read_prices(None).core_hour
+
+
+@pytest.mark.parametrize(
+    ("setting", "given", "expected"),
+    [
+        pytest.param("", None, LIST_PRICE, id="list price of prices.yaml"),
+        pytest.param("0.02", None, 0.02, id="platform"),
+        pytest.param("0.02", 0.5, 0.5, id="argument"),
+        pytest.param("off", None, None, id="switched off"),
+    ],
+)
+def test_price_of_a_core_hour(setting, given, expected):
+    """The argument decides, then the platform's price, then the list price."""
+    assert core_hour_price(SimpleNamespace(conf=Conf(setting)), given) == expected
+
+
+@pytest.mark.parametrize(
+    ("prices", "expected"),
+    [
+        pytest.param("{}", f"{LIST_PRICE:.10g}", id="list price"),
+        pytest.param("{cloud: gcp, spot: true}", "0.0126444", id="spot"),
+        pytest.param("{core_hour: 0.03, currency: EUR}", "0.03", id="own price"),
+        pytest.param("off", "off", id="off"),
+    ],
+)
+def test_platform_gives_its_price_to_jobs(tmp_path, prices, expected):
+    """`sparkfuse up` writes the price of a core-hour from sparkfuse.yaml into the properties of jobs."""
+    (tmp_path / "sparkfuse.yaml").write_text(f"prices: {prices}\n")
+    settings = Settings.from_environment({"SPARKFUSE_CONFIG": str(tmp_path / "sparkfuse.yaml")})
+
+    assert price_of_jobs(settings) == expected
 
 
 @pytest.mark.parametrize("wrong", [{"max_seconds": -1}, {"max_spill": "much"}, {"on_warn": "page"}])
