@@ -25,8 +25,11 @@ class ApprovalBook:
         self._used: set[str] = set()
         self._requested: set[str] = set()
 
-    def put(self, content: bytes | None, appended_ms: int) -> str | None:
-        """Add one record that the broker appended at ``appended_ms``; return why it was rejected, else None."""
+    def put(self, content: bytes | None, appended_ms: int | None) -> str | None:
+        """Add one record that the broker appended at ``appended_ms``; return why it was rejected, else None.
+
+        ``appended_ms`` is None if the writer chose the time.
+        """
         try:
             signed = from_json(SignedMessage, content or b"")
             approval = verify(signed, Approval, TOPIC, APPROVE, self._trusted, appended_ms, self._revoked())

@@ -1,8 +1,8 @@
 """The orders of operators, from the topic ``controls``: holds, armings and revoked keys.
 
-The hook reads the same topic before each act and follows the same rules. While a record cannot be verified, nothing is
-stopped, because the record may have replaced a hold. Keys must be valid at the time at which the broker appended the
-record, so that old controls stay valid after a rotation of keys.
+The hook reads the same topic before each act and follows the same rules (contracts/shared/control_rules.yaml). While a
+record cannot be verified, nothing is stopped, because the record may have replaced a hold. Keys must be valid at the
+time at which the broker appended the record, so that old controls stay valid after a rotation of keys.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sparkfuse_contracts.generated.control_pb2 import Control
+from sparkfuse_contracts.generated.control_rules import KINDS, TOPIC
 from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
 from sparkfuse_contracts.wire import RecordError, from_json
 from sparkfuse_native_analytics.fuse_controller.keys import APPROVE, TrustedKey
 from sparkfuse_native_analytics.fuse_controller.patterns import matches
 from sparkfuse_native_analytics.fuse_controller.signing import SignatureRefusedError, verify
 
-TOPIC = "controls"
-HOLD, ARM, REVOKE_KEY = "hold", "arm", "revoke_key"
-KINDS = (HOLD, ARM, REVOKE_KEY)
+HOLD, ARM, REVOKE_KEY = KINDS
 
 
 @dataclass(frozen=True)
@@ -47,9 +46,10 @@ class ControlBook:
         """Ids of keys that an operator revoked."""
         return frozenset(self._revoked)
 
-    def put(self, key: str, content: bytes | None, appended_ms: int) -> str | None:
+    def put(self, key: str, content: bytes | None, appended_ms: int | None) -> str | None:
         """Add one record that the broker appended at ``appended_ms``; return the reason if it is rejected, else None.
 
+        ``appended_ms`` is None if the writer chose the time; a record with an expired key could then seem valid.
         A record without content is ignored: releases are signed, so deleting a record must not end a hold.
         """
         if content is None:

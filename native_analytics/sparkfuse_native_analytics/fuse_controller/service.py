@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from confluent_kafka import Message
+from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Message
 from google.protobuf.message import Message as ProtobufMessage
 
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
@@ -197,6 +197,7 @@ class FuseControllerService:
             _log.error("a dead letter was not written: %s", error)
 
 
-def _appended_ms(message: Message) -> int:
-    """Return the broker's time of a record; controls and approvals have the type LogAppendTime."""
-    return int(message.timestamp()[1])
+def _appended_ms(message: Message) -> int | None:
+    """Return the broker's time of a record; None if the writer chose the time."""
+    kind, at_ms = message.timestamp()
+    return int(at_ms) if kind == TIMESTAMP_LOG_APPEND_TIME else None

@@ -34,7 +34,11 @@ class SignatureRefusedError(ValueError):
 
 def sign(payload: Message, topic: str, purpose: str, private: EllipticCurvePrivateKey) -> SignedMessage:
     """Return the payload in an envelope, signed for ``topic`` (without prefix) and ``purpose``."""
-    text = to_json(payload).decode()
+    return sign_text(to_json(payload).decode(), topic, purpose, private)
+
+
+def sign_text(text: str, topic: str, purpose: str, private: EllipticCurvePrivateKey) -> SignedMessage:
+    """Return a payload that is JSON already in an envelope, like ``sign``."""
     signature = private.sign(_signed_bytes(purpose, topic, text), ECDSA(SHA256()))
     return SignedMessage(
         payload=text,
@@ -50,11 +54,12 @@ def verify(
     topic: str,
     purpose: str,
     keys: Mapping[str, TrustedKey],
-    now_ms: int,
+    now_ms: int | None,
     revoked: Container[str] = (),
 ) -> Payload:
     """Return the payload of a message that a trusted key signed for this topic and purpose.
 
+    ``now_ms`` is the time at which the key must be valid; None if it is not known.
     Raises SignatureRefusedError if the key is unknown, expired, revoked or of another purpose, if the signature does
     not match, or if the payload is not a message of ``kind``.
     """
@@ -65,6 +70,8 @@ def verify(
         raise SignatureRefusedError(f"the key {key.key_id} is for {key.purpose}, not for {purpose}")
     if key.key_id in revoked:
         raise SignatureRefusedError(f"the key {key.key_id} is revoked")
+    if now_ms is None:
+        raise SignatureRefusedError("the broker did not set its timestamp")
     if key.expired(now_ms):
         raise SignatureRefusedError(f"the key {key.key_id} expired after {key.last_day}")
     try:

@@ -6,7 +6,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import (
+    TIMESTAMP_LOG_APPEND_TIME,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
 
 from sparkfuse_contracts.kafka_clients import client_configuration, producer_configuration
 from sparkfuse_contracts.settings import Settings
@@ -24,11 +32,11 @@ class TopicError(RuntimeError):
 
 @dataclass(frozen=True)
 class Record:
-    """One record: its key, its content, and the time in ms at which the broker appended it."""
+    """One record: its key, its content, and the broker's time in ms; None if the writer chose the time."""
 
     key: str
     content: bytes | None
-    appended_ms: int
+    appended_ms: int | None
 
 
 def read_all(
@@ -121,11 +129,12 @@ def _to_the_end(
         for message in consumer.consume(1000, READ_SECONDS):
             error = message.error()
             if error is None:
-                if until_ms is not None and message.timestamp()[1] > until_ms:
+                kind, at_ms = message.timestamp()
+                if until_ms is not None and at_ms > until_ms:
                     left.discard(message.partition())
                     continue
                 key = (message.key() or b"").decode("utf-8", "replace")
-                yield Record(key, message.value(), message.timestamp()[1])
+                yield Record(key, message.value(), at_ms if kind == TIMESTAMP_LOG_APPEND_TIME else None)
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001  the client's public name for it
                 left.discard(message.partition())
             else:

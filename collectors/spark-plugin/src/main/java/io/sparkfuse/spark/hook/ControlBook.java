@@ -1,9 +1,9 @@
 package io.sparkfuse.spark.hook;
 
 import io.sparkfuse.contracts.Control;
+import io.sparkfuse.contracts.ControlRules;
 import io.sparkfuse.contracts.SignedMessage;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -12,18 +12,17 @@ import java.util.Set;
 
 /**
  * Keeps the latest control of each id. The fuse controller follows the same rules
- * (fuse_controller/controls.py).
+ * (fuse_controller/controls.py); both run the cases of contracts/shared/control_rules.yaml.
  *
  * <p>If a record cannot be verified, nothing is stopped, because the record may have replaced a
  * hold. A key must be valid when the broker appends the record; a control stays valid after a
  * rotation of keys.
  */
 final class ControlBook {
-  static final String TOPIC = "controls";
+  static final String TOPIC = ControlRules.TOPIC;
   static final String HOLD = "hold";
   static final String ARM = "arm";
   static final String REVOKE_KEY = "revoke_key";
-  private static final List<String> KINDS = Arrays.asList(HOLD, ARM, REVOKE_KEY);
 
   private static final class Entry {
     private final Control control;
@@ -58,7 +57,8 @@ final class ControlBook {
       SignedMessage signed = MessageReader.signed(value);
       Control control = verified(signed, timestampMs, appended);
       JsonFields.require(control.getControlId().equals(key), "the key is not the control's id");
-      JsonFields.require(KINDS.contains(control.getKind()), "no kind " + control.getKind());
+      JsonFields.require(
+          ControlRules.KINDS.contains(control.getKind()), "no kind " + control.getKind());
       unverified.remove(key);
       add(key, control, signed.getKeyId());
     } catch (IllegalArgumentException refused) {

@@ -10,13 +10,13 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /** Reads the cases of contracts/shared, which the tests of each language run. */
-final class SharedCases {
+public final class SharedCases {
   private static final Path FOLDER = Paths.get("../../contracts");
 
   private SharedCases() {}
 
   @SuppressWarnings("unchecked")
-  static Stream<Map<String, Object>> of(String file) throws Exception {
+  public static Stream<Map<String, Object>> of(String file) throws Exception {
     String json = new String(Files.readAllBytes(FOLDER.resolve(file)), StandardCharsets.UTF_8);
     Map<String, Object> all = (Map<String, Object>) JsonReader.read(json);
     return ((List<Map<String, Object>>) all.get("cases")).stream();
