@@ -27,6 +27,14 @@ Webhook = Annotated[str, typer.Option("--webhook", help="Post notifications to t
 Ships = Annotated[
     list[str] | None, typer.Option("--ship", help="Also follow this folder of event logs; may be repeated.")
 ]
+ActuatorOption = Annotated[
+    str,
+    typer.Option(
+        "--actuator",
+        envvar="SPARKFUSE_ACTUATOR",
+        help="Also run the external actuator: BACKEND=FILE, such as standalone=actuator.yaml.",
+    ),
+]
 Only = Annotated[str, typer.Option("--only", help="Run only the cases whose title contains this text.")]
 
 
@@ -37,26 +45,29 @@ def add_to(application: typer.Typer) -> None:
 
 
 def up(
-    home: Home = Path(".sparkfuse"), free_ports: FreePorts = False, webhook: Webhook = "", ships: Ships = None
-) -> None:
+    home: Home = Path(".sparkfuse"), free_ports: FreePorts = False, webhook: Webhook = "", ships: Ships = None,
+    actuator: ActuatorOption = "",
+) -> None:  # fmt: skip
     """Start Kafka, the Flink jobs, the store, Alertmanager, Prometheus and our processes; Ctrl-C stops them.
 
     If SPARKFUSE_KAFKA_BOOTSTRAP, SPARKFUSE_CLICKHOUSE_URL or SPARKFUSE_ALERTMANAGER_URLS is set, the stack uses that
     server and does not start its own.
     """
     from sparkfuse.stack import stack
+    from sparkfuse.stack.services import ExternalActuator
     from sparkfuse_alertmanager.receiver import Receiver
 
     _terminate_like_interrupt()
     console = Console(stderr=True)
     layout = Layout.from_environment(home, Ports.free() if free_ports else Ports())
+    external = ExternalActuator.parse(actuator)
 
     def report(name: str, event: str) -> None:
         console.print(f"{name}: {event}", markup=False, highlight=False)
 
     with (
         Receiver() as receiver,
-        stack.running(layout, report, webhook or receiver.url, ships=ships or ()) as supervisor,
+        stack.running(layout, report, webhook or receiver.url, ships=ships or (), actuator=external) as supervisor,
     ):
         _print_usage(console, layout)
         shown = -1

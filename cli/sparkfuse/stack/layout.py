@@ -60,6 +60,7 @@ class Ports:
     sender_metrics: int = 19104
     fuse_controller_metrics: int = 19105
     ship_metrics: int = 19106
+    fuse_actuator_metrics: int = 19107
 
     @classmethod
     def free(cls) -> Ports:

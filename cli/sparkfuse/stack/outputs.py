@@ -36,10 +36,10 @@ def alertmanager(layout: Layout, webhook_url: str) -> Service:
     return Service("alertmanager", command, ready=lambda: http_answers(ready))
 
 
-def prometheus(layout: Layout, *, ships: bool = False) -> Service:
+def prometheus(layout: Layout, *, ships: bool = False, actuator: bool = False) -> Service:
     """Return the service of Prometheus, which scrapes our processes and evaluates the alerts about them.
 
-    If ``ships`` is true, Prometheus also scrapes the shipper.
+    If ``ships`` or ``actuator`` is true, Prometheus also scrapes the shipper or the external actuator.
 
     Raises:
         StartError: the program is missing or its port is in use.
@@ -54,6 +54,7 @@ def prometheus(layout: Layout, *, ships: bool = False) -> Service:
         "sender": ports.sender_metrics,
         "fuse-controller": ports.fuse_controller_metrics,
         **({"ship": ports.ship_metrics} if ships else {}),
+        **({"fuse-actuator": ports.fuse_actuator_metrics} if actuator else {}),
     }
     addresses = {name: f"{LOOPBACK}:{port}" for name, port in metrics.items()}
     try:

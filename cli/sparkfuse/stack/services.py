@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 import urllib.error
@@ -9,8 +10,11 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from sparkfuse.stack.errors import USAGE, StartError
 from sparkfuse.stack.layout import LOOPBACK, Layout, require_free
 from sparkfuse.stack.process import Service
+
+PRIVATE_KEYS = frozenset({"SPARKFUSE_SIGNING_KEY", "SPARKFUSE_APPROVE_KEY"})
 
 
 def http_answers(url: str) -> bool:
@@ -87,6 +91,39 @@ def shipper(layout: Layout, folders: Sequence[str], more: Mapping[str, str]) -> 
     """Return the service of the shipper that follows these folders of event logs."""
     command = python_module("sparkfuse.main", "ship", *folders, "--home", str(layout.home))
     return component("ship", command, layout.ports.ship_metrics, layout, more)
+
+
+@dataclasses.dataclass(frozen=True)
+class ExternalActuator:
+    """The cluster manager whose applications the external actuator may end, and the file of its configuration."""
+
+    backend: str
+    config: Path
+
+    @classmethod
+    def parse(cls, text: str) -> ExternalActuator | None:
+        """Return the actuator of a text BACKEND=FILE; None for an empty text.
+
+        Raises:
+            StartError: the text has another form, or there is no such file.
+        """
+        if not text:
+            return None
+        backend, _, file = text.partition("=")
+        if not backend or not Path(file).is_file():
+            raise StartError(
+                f"--actuator={text!r} is invalid: it must be BACKEND=FILE, with a file that is there", USAGE
+            )
+        return cls(backend, Path(file).absolute())
+
+
+def external_actuator(layout: Layout, which: ExternalActuator, more: Mapping[str, str]) -> Service:
+    """Return the service of the external actuator; it gets no private key, because its answers are only hints."""
+    command = python_module(
+        "sparkfuse_native_analytics.fuse_actuator", "--backend", which.backend, "--config", str(which.config)
+    )
+    own = {name: value for name, value in more.items() if name not in PRIVATE_KEYS}
+    return component("fuse-actuator", command, layout.ports.fuse_actuator_metrics, layout, own)
 
 
 def write_json(path: Path, content: object) -> None:

@@ -36,6 +36,7 @@ def running(
     webhook_url: str,
     more: Mapping[str, str] | None = None,
     ships: Sequence[str] = (),
+    actuator: services.ExternalActuator | None = None,
 ) -> Iterator[Supervisor]:
     """Start all services, yield the supervisor, and stop all services when the block ends.
 
@@ -45,6 +46,7 @@ def running(
         webhook_url: address to which Alertmanager posts notifications.
         more: additional environment variables of our processes.
         ships: folders of event logs that a shipper follows.
+        actuator: the external actuator to run, or None.
 
     Raises:
         StartError: a service cannot start; the services that had started are stopped.
@@ -53,7 +55,7 @@ def running(
         shutil.rmtree(layout.requests, ignore_errors=True)
         supervisor = Supervisor(layout.logs, report, layout.requests)
         try:
-            _start(layout, supervisor, webhook_url, more or {}, ships)
+            _start(layout, supervisor, webhook_url, more or {}, ships, actuator)
             layout.write_addresses()
             yield supervisor
         finally:
@@ -63,7 +65,12 @@ def running(
 
 
 def _start(
-    layout: Layout, supervisor: Supervisor, webhook_url: str, more: Mapping[str, str], ships: Sequence[str]
+    layout: Layout,
+    supervisor: Supervisor,
+    webhook_url: str,
+    more: Mapping[str, str],
+    ships: Sequence[str],
+    actuator: services.ExternalActuator | None,
 ) -> None:
     settings = Settings.from_environment({**os.environ, **layout.environment(), **more})
     signing = outputs.signing_keys(layout)
@@ -78,6 +85,8 @@ def _start(
     supervisor.start(*last)
     if ships:  # the shipper starts after the services that receive its facts
         supervisor.start(services.shipper(layout, ships, more))
+    if actuator:
+        supervisor.start(services.external_actuator(layout, actuator, {**signing, **more}))
     supervisor.start(
-        outputs.prometheus(layout, ships=bool(ships))
+        outputs.prometheus(layout, ships=bool(ships), actuator=actuator is not None)
     )  # Prometheus starts last, so that it does not alert about processes that are starting

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from sparkfuse.stack.errors import StartError
+from sparkfuse.stack.layout import Layout, Ports
+from sparkfuse.stack.services import PRIVATE_KEYS, ExternalActuator, external_actuator, metric_value
+from sparkfuse.stack.supervisor import Supervisor
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_native_analytics.fuse_controller.keys import ACT, ensure_key_pairs, private_key_file
 from sparkfuse_native_analytics.fuse_operator import orders
-from tests.integration.fuse_actuator.conftest import HOUR_MS, Fuse, now_ms
+from tests.integration.fuse_actuator.conftest import CLUSTER, HOUR_MS, Fuse, now_ms
 from tests.manager_servers import TOKEN, DatabricksServer, ManagerServer, YarnServer, running
+from tests.unit.fuse_actuator.actuator_scene import policy_line
+from tests.waiting import wait_for
 
 APP_ID = "application_1795220000000_0042"
 RUN_ID = 108_201
@@ -53,6 +60,46 @@ def test_armed_zombie_is_killed_once(zombie, yarn, start_actuator, operator):
     assert zombie.outcome(zombie.send()).gate == "budget"
     assert len(yarn.changes()) == 1
     assert process.stop() == 0
+
+
+def test_stack_runs_the_actuator_without_a_private_key(zombie, yarn, bus, keys, tmp_path):
+    """The service of `sparkfuse up` answers probes; its environment contains public keys only."""
+    config = tmp_path / "actuator.yaml"
+    (tmp_path / "policies.jsonl").write_text(f"{policy_line()}\n")
+    config.write_text(
+        f"{{cluster: {CLUSTER}, mode: act, jobs: ['nightly/*'], policies: policies.jsonl, state_file: state.json, "
+        f"yarn: {{url: '{yarn.url}'}}}}"
+    )
+    layout = Layout.from_environment(
+        tmp_path / "home", Ports.free(), {"SPARKFUSE_KAFKA_BOOTSTRAP": bus.settings.kafka_bootstrap}
+    )
+    private = {name: str(private_key_file(keys, ACT)) for name in PRIVATE_KEYS}
+    more = {"SPARKFUSE_TOPIC_PREFIX": bus.prefix, "SPARKFUSE_PUBLIC_KEYS": ensure_key_pairs(keys), **private}
+    service = external_actuator(layout, ExternalActuator.parse(f"yarn={config}"), more)
+    supervisor = Supervisor(layout.logs)
+    try:
+        supervisor.start(service)
+        port = layout.ports.fuse_actuator_metrics
+        wait_for(lambda: metric_value(port, "sparkfuse_fuse_actuator_ready") == 1, 60, "the actuator")
+        zombie.put_row(status="succeeded", outlived_ms=3_000_000)
+
+        assert zombie.outcome(zombie.send(probe=True)).outcome == "would_act"
+        assert not PRIVATE_KEYS & service.environment.keys()
+        assert yarn.changes() == []
+    finally:
+        supervisor.stop()
+
+
+@pytest.mark.parametrize("text", ["yarn", "=actuator.yaml", "yarn=missing.yaml"])
+def test_option_of_the_actuator_needs_backend_and_file(text):
+    """A wrong option ends `sparkfuse up` with one sentence before anything starts."""
+    with pytest.raises(StartError, match="BACKEND=FILE"):
+        ExternalActuator.parse(text)
+
+
+def test_actuator_is_off_without_the_option():
+    """Without the line of configuration, the stack runs no actuator."""
+    assert ExternalActuator.parse("") is None
 
 
 @pytest.mark.long

@@ -121,8 +121,9 @@ def _commands() -> list[list[str]]:
 
 
 def test_prometheus_scrapes_the_metrics_ports():
-    """The scrape targets are the names and metrics ports of the services."""
-    targets = yaml.safe_load((ROOT / "alertmanager" / "targets" / "processes.yml").read_text())
+    """The scrape targets are the names and metrics ports of the services; those of a profile are commented out."""
+    text = (ROOT / "alertmanager" / "targets" / "processes.yml").read_text()
+    targets = yaml.safe_load(text.replace("# - ", "- "))
     scraped = {address for group in targets for address in group["targets"]}
     served = {
         f"{name}:{service['environment']['SPARKFUSE_METRICS_PORT']}"
@@ -131,6 +132,19 @@ def test_prometheus_scrapes_the_metrics_ports():
     }
 
     assert scraped == served
+    optional = {name for name in SERVICES if "profiles" in SERVICES[name]}
+    by_default = {address.partition(":")[0] for group in yaml.safe_load(text) for address in group["targets"]}
+    assert not by_default & optional
+
+
+def test_actuator_is_off_by_default_and_has_no_private_key():
+    """The external actuator runs only with its profile, and cannot read the volume of private keys."""
+    actuator = SERVICES["fuse-actuator"]
+
+    assert actuator["profiles"] == ["actuator"]
+    assert not any(volume.startswith("keys:") for volume in actuator["volumes"])
+    assert not {"SPARKFUSE_SIGNING_KEY", "SPARKFUSE_APPROVE_KEY"} & actuator["environment"].keys()
+    assert yaml.safe_load((ROOT / "deploy" / "actuator.yaml").read_text())["mode"] == "shadow"
 
 
 def test_grafana_gets_all_provisioning_variables():
