@@ -16,7 +16,7 @@ from sparkfuse.commands.output import Json, print_json, print_table
 from sparkfuse.stack.errors import MISSING, USAGE, StartError
 
 if TYPE_CHECKING:
-    from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
+    from sparkfuse_native_analytics.dead_letters import StoredLetter
 
 Answer = TypeVar("Answer")
 MAX_SHOWN_BYTES = 2_000
@@ -25,7 +25,7 @@ Since = Annotated[str, typer.Option("--since", help="Only letters of this time, 
 Topic = Annotated[str, typer.Option("--topic", help="Only records of this topic, without the prefix.")]
 Component = Annotated[str, typer.Option("--component", help="Only letters of this component, such as windows.")]
 Reason = Annotated[str, typer.Option("--reason", help="Only letters whose reason contains this text.")]
-Place = Annotated[str, typer.Argument(help="TOPIC/PARTITION/OFFSET, as shown by `sparkfuse deadletters list`.")]
+LetterId = Annotated[str, typer.Argument(help="Id of a dead letter, as shown by `sparkfuse deadletters list`.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print how many records would be replayed.")]
 
 
@@ -43,38 +43,39 @@ def list_(
 
     groups = group_letters(_letters(home, since, topic, component, reason))
     if as_json:
-        print_json([{**dataclasses.asdict(group), "newest": str(group.newest)} for group in groups])
+        print_json([dataclasses.asdict(group) for group in groups])
         return
     if not groups:
         typer.echo(f"there are no dead letters of the last {since}")
         return
     print_table(
         f"Dead letters of the last {since}",
-        ["count", "component", "topic", "reason", "first", "last", "newest record"],
+        ["count", "component", "topic", "reason", "first", "last", "newest id"],
         [
             (f"{group.count:,}", group.component, group.topic, group.reason, moment(group.first_ms),
-             moment(group.last_ms), str(group.newest))
+             moment(group.last_ms), group.newest_id)
             for group in groups
         ],
     )  # fmt: skip
 
 
 @commands.command()
-def show(place: Place, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
-    """Show the dead letters about one record, with the value of the record."""
-    from sparkfuse_native_analytics.dead_letters import origin_of
-
-    found = [letter for letter in _letters(home, "7d", "", "", "") if str(origin_of(letter)) == place]
-    if not found:
-        raise StartError(f"there is no dead letter about {place!r}; `sparkfuse deadletters list` shows places", USAGE)
+def show(letter_id: LetterId, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
+    """Show one dead letter, with the value of the rejected record."""
+    found = next((each for each in _letters(home, "7d", "", "", "") if each.letter_id == letter_id), None)
+    if found is None:
+        raise StartError(f"there is no dead letter {letter_id!r}; `sparkfuse deadletters list` shows ids", USAGE)
+    letter, origin = found.letter, found.origin
     if as_json:
-        print_json([_document(letter) for letter in found])
+        values = {field.name: value for field, value in letter.ListFields()}
+        print_json({**values, "payload": _text(letter.payload, None)})
         return
-    for letter in found:
-        typer.echo(f"component: {letter.component}")
-        typer.echo(f"reason:    {letter.reason}")
-        typer.echo(f"written:   {moment(letter.seen_ms)}")
-        typer.echo(f"value:     {_text(letter.payload)}")
+    place = f", partition {origin.partition}, offset {origin.offset}" if origin else ""
+    typer.echo(f"component: {letter.component}")
+    typer.echo(f"record:    topic {letter.topic}{place}")
+    typer.echo(f"reason:    {letter.reason}")
+    typer.echo(f"written:   {moment(letter.seen_ms)}")
+    typer.echo(f"value:     {_text(letter.payload)}")
 
 
 @commands.command()
@@ -90,22 +91,24 @@ def replay(
 
     A record that is still invalid becomes a dead letter again. Components recognize records that they have processed.
     """
-    from sparkfuse_native_analytics.dead_letters import REPLAYABLE, origin_of
+    from sparkfuse_native_analytics.dead_letters import REPLAYABLE
     from sparkfuse_native_analytics.dead_letters import replay as append_again
 
     if topic not in REPLAYABLE:
         raise StartError(f"--topic must be one of {', '.join(REPLAYABLE)}; records of {topic} are not replayed", USAGE)
-    origins = list(dict.fromkeys(map(origin_of, _letters(home, since, topic, component, reason))))
+    letters = _letters(home, since, topic, component, reason)
     if dry_run:
-        typer.echo(f"{len(origins):,} records would be replayed")
+        typer.echo(f"{len(letters):,} records would be replayed")
         return
-    done = _ask(lambda: append_again(settings_of_stack(home), origins))
-    typer.echo(f"{done.appended:,} of {len(origins):,} records were replayed")
+    done = _ask(lambda: append_again(settings_of_stack(home), letters))
+    typer.echo(f"{done.appended:,} of {len(letters):,} records were replayed")
     if done.deleted:
-        typer.echo(f"deleted by Kafka's retention before: {len(done.deleted):,}, the first is {done.deleted[0]}")
+        typer.echo(f"deleted by Kafka's retention before: {len(done.deleted):,}, for example letter {done.deleted[0]}")
+    if done.incomplete:
+        typer.echo(f"known only in part: {len(done.incomplete):,}, for example letter {done.incomplete[0]}")
 
 
-def _letters(home: Path, since: str, topic: str, component: str, reason: str) -> Sequence[DeadLetter]:
+def _letters(home: Path, since: str, topic: str, component: str, reason: str) -> Sequence[StoredLetter]:
     from sparkfuse_native_analytics.dead_letters import read_letters
 
     since_ms = time.time_ns() // 1_000_000 - duration_ms("--since", since)
@@ -121,11 +124,6 @@ def _ask(question: Callable[[], Answer]) -> Answer:
         return question()
     except TopicError as error:
         raise StartError(str(error), MISSING) from error
-
-
-def _document(letter: DeadLetter) -> dict[str, object]:
-    values = {field.name: value for field, value in letter.ListFields()}
-    return {**values, "payload": _text(letter.payload, None)}
 
 
 def _text(value: bytes, limit: int | None = MAX_SHOWN_BYTES) -> str:

@@ -24,6 +24,7 @@ ANSWER_SECONDS = 10.0
 # `consume` waits this long for more records, even if all partitions are at their ends.
 READ_SECONDS = 0.1
 _CLIENT = "sparkfuse-fuse-operator"
+_NO_LEADER_YET = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
 
 
 class TopicError(RuntimeError):
@@ -32,11 +33,13 @@ class TopicError(RuntimeError):
 
 @dataclass(frozen=True)
 class Record:
-    """One record: its key, its content, and the broker's time in ms; None if the writer chose the time."""
+    """One record: key, content, the broker's time in ms (None if the writer chose the time), and the place."""
 
     key: str
     content: bytes | None
     appended_ms: int | None
+    partition: int = 0
+    offset: int = 0
 
 
 def read_all(
@@ -86,7 +89,7 @@ def _offsets_at(consumer: Consumer, places: list[TopicPartition]) -> list[TopicP
         try:
             found: list[TopicPartition] = consumer.offsets_for_times(places, timeout=ANSWER_SECONDS)
         except KafkaException as error:
-            if not error.args[0].retriable() or time.monotonic() > until:
+            if error.args[0].code() not in _NO_LEADER_YET or time.monotonic() > until:
                 raise
             time.sleep(READ_SECONDS)
         else:
@@ -134,7 +137,8 @@ def _to_the_end(
                     left.discard(message.partition())
                     continue
                 key = (message.key() or b"").decode("utf-8", "replace")
-                yield Record(key, message.value(), at_ms if kind == TIMESTAMP_LOG_APPEND_TIME else None)
+                appended_ms = at_ms if kind == TIMESTAMP_LOG_APPEND_TIME else None
+                yield Record(key, message.value(), appended_ms, message.partition(), message.offset())
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001  the client's public name for it
                 left.discard(message.partition())
             else:

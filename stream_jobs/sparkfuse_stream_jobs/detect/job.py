@@ -128,7 +128,9 @@ def _rows_with_expectations(tables: StreamTableEnvironment, settings: Settings, 
     # Flink 2.3 cannot validate a view that was created by SQL text and uses a process function.
     tables.create_temporary_view("decoded_rows", tables.sql_query(decoded_sql(catalog, settings.window_ms)))
     stream = _batched(tables, tables.sql_query(filtered_sql("decoded_rows")), "gather")
-    stream = stream.process(Identify(views), Types.ROW([text, content])).name("identify").uid("identify-together")
+    stream = (
+        stream.process(Identify(views, settings), Types.ROW([text, content])).name("identify").uid("identify-together")
+    )
     fields = {"record_kind": text, "record_key": text, "record_value": text, "payload": content}
     stream = _keyed(stream, content).process(AcrossRuns(settings), Types.ROW_NAMED(list(fields), list(fields.values())))
     return _view(tables, stream.name("baselines").uid("across-runs"), "expected_rows")
@@ -148,7 +150,7 @@ def _findings(
     stream = _batched(tables, tables.sql_query(lifecycle_rows_sql("evaluated_rows")), "gather-watched")
     stream = stream.process(RunLifecycle(catalog, settings), Types.ROW([text, content]))
     stream = _keyed(stream.name("lifecycle").uid("lifecycle"), content)
-    stream = stream.process(Alerts(intervals), Types.ROW_NAMED(["record_key", "record_value"], [text, text]))
+    stream = stream.process(Alerts(intervals, settings), Types.ROW_NAMED(["record_key", "record_value"], [text, text]))
     name = "finding_rows"
     tables.create_temporary_view(name, tables.from_data_stream(stream.name("alerts").uid("alerts")))
     return name

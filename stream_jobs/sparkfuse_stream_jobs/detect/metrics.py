@@ -32,10 +32,9 @@ log = logging.getLogger(__name__)
 
 
 class ReadCounts(NamedTuple):
-    """Records read and rejected since the JVM started, newest end of a window [ms since epoch], rows by view."""
+    """Records read since the JVM started, newest end of a window [ms since epoch], rows by view."""
 
     records: int = 0
-    rejected: int = 0
     window_end_ms: int = 0
     rows: Mapping[str, int] = {}
 
@@ -63,7 +62,7 @@ class DetectMetrics(Collector):
         counts = read_counts()
         of_topic = {"component": COMPONENT, "topic": TOPIC}
         yield _family(metric_names.RECORDS_READ, [(of_topic, counts.records)])
-        yield _family(metric_names.DEAD_LETTERS, [(of_topic, counts.rejected + self._rejected)])
+        yield _family(metric_names.DEAD_LETTERS, [(of_topic, self._rejected)])
         yield _family(metric_names.LIVE_ROWS, [({"view": view}, rows) for view, rows in counts.rows.items()])
 
     def count_rejected(self, reason: str) -> None:
@@ -130,10 +129,10 @@ def read_counts() -> ReadCounts:
 
 
 def parse_counts(text: str) -> ReadCounts:
-    """Parse the text of io.sparkfuse.detect.LiveRowCounters: three numbers, and ``view=rows`` for each view."""
-    records, rejected, window_end_ms, *views = text.split(" ")
+    """Parse the text of io.sparkfuse.detect.LiveRowCounters: two numbers, and ``view=rows`` for each view."""
+    records, window_end_ms, *views = text.split(" ")
     rows = {view: int(count) for view, _, count in (each.rpartition("=") for each in views)}
-    return ReadCounts(int(records), int(rejected), int(window_end_ms), rows)
+    return ReadCounts(int(records), int(window_end_ms), rows)
 
 
 def _family(metric: Metric, samples: Iterable[tuple[Mapping[str, str], int]]) -> Family:

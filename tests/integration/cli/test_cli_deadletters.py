@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from typer.testing import CliRunner, Result
 
@@ -14,6 +14,7 @@ from sparkfuse.commands.application import application
 from sparkfuse.stack.errors import USAGE, StartError
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.kafka_clients import producer_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import to_json
@@ -42,13 +43,18 @@ class Topics:
         return offsets
 
     def reject(
-        self, offset: int, reason: str, payload: bytes, component: str = "windows", topic: str = "facts"
+        self, offset: int | None, reason: str, payload: bytes, component: str = "windows", topic: str = "facts"
     ) -> None:
         """Write a dead letter about a record of the key's partition."""
         letter = DeadLetter(
-            component=component, topic=f"{self.settings.topic_prefix}.{topic}", kafka_partition=self.partition,
-            kafka_offset=offset, reason=reason, payload=payload, seen_ms=time.time_ns() // 1_000_000,
-        )  # fmt: skip
+            component=component,
+            topic=f"{self.settings.topic_prefix}.{topic}",
+            reason=reason,
+            payload=payload,
+            seen_ms=time.time_ns() // 1_000_000,
+        )
+        if offset is not None:
+            letter.kafka_partition, letter.kafka_offset = self.partition, offset
         self._producer.produce(f"{self.settings.topic_prefix}.dead-letters", to_json(letter))
         assert self._producer.flush(60) == 0
 
@@ -58,14 +64,15 @@ class Topics:
         (found,) = {message.partition() for message in self.records()} or {0}
         return found
 
-    def records(self) -> list:
-        """Return the records of the topic facts."""
+    def records(self, name: str = "facts") -> list[Message]:
+        """Return the records of a topic."""
+        topic = f"{self.settings.topic_prefix}.{name}"
         consumer = Consumer({"bootstrap.servers": self.settings.kafka_bootstrap, "group.id": "test"})
-        found = []
+        found: list[Message] = []
         try:
-            for partition in consumer.list_topics(self.facts, timeout=60).topics[self.facts].partitions:
-                low, high = consumer.get_watermark_offsets(TopicPartition(self.facts, partition), timeout=60)
-                consumer.assign([TopicPartition(self.facts, partition, OFFSET_BEGINNING)])
+            for partition in consumer.list_topics(topic, timeout=60).topics[topic].partitions:
+                low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=60)
+                consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
                 found += consumer.consume(high - low, 60) if high > low else []
         finally:
             consumer.close()
@@ -103,7 +110,7 @@ def test_rejected_records_are_listed_and_replayed(topics):
         deleted.result(60)
 
     groups = json.loads(topics.command("list", "--json").stdout)
-    shown = topics.command("show", f"{topics.facts}/{partition}/{first}")
+    shown = topics.command("show", "0/1")
     dry = topics.command("replay", "--topic", "facts", "--reason", "unknown", "--dry-run")
     before = len(topics.records())
     replayed = topics.command("replay", "--topic", "facts", "--reason", "unknown")
@@ -113,15 +120,29 @@ def test_rejected_records_are_listed_and_replayed(topics):
         ("windows", "unknown kind", 3),
         ("detect", "no app_id", 1),
     ]
+    assert f"record:    topic {topics.facts}, partition {partition}, offset {first}\n" in shown.stdout
     assert "value:     ff 00\n" in shown.stdout
     assert dry.stdout == "3 records would be replayed\n"
     assert before == 2
     assert "2 of 3 records were replayed\n" in replayed.stdout
-    assert f"retention before: 1, the first is {topics.facts}/{partition}/{gone}\n" in replayed.stdout
+    assert "retention before: 1, for example letter 0/0\n" in replayed.stdout
     assert [message.value() for message in after[before:]] == [b"\xff\x00", b"x" * 100_000]
     assert {(message.key(), message.partition(), str(message.headers())) for message in after} == {
         (b"app-1", partition, "[('h', b'1')]")
     }
+
+
+def test_row_without_a_place_is_replayed_from_its_letter(topics):
+    """A row that detection rejected is appended with its key; bytes that are no row are named as incomplete."""
+    row = LiveRow(app_id="app-1", window_end_ms=1)
+    topics.reject(None, "no view", row.SerializeToString(), component="detect", topic="live")
+    topics.reject(None, "not a row", b"\xff", component="detect", topic="live")
+
+    replayed = topics.command("replay", "--topic", "live")
+
+    assert "1 of 2 records were replayed\n" in replayed.stdout
+    assert "known only in part: 1, for example letter 0/1\n" in replayed.stdout
+    assert [(sent.key(), sent.value()) for sent in topics.records("live")] == [(b"app-1", row.SerializeToString())]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +150,7 @@ def test_rejected_records_are_listed_and_replayed(topics):
     [
         (["replay", "--topic", "signals"], "records of signals are not replayed"),
         (["list", "--since", "soon"], "--since must be a duration"),
-        (["show", "facts/0/1"], "there is no dead letter about 'facts/0/1'"),
+        (["show", "0/9"], "there is no dead letter '0/9'"),
     ],
 )
 def test_wrong_command_is_one_sentence(topics, arguments, reason):

@@ -13,6 +13,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, TopicPartition
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.generated.names_pb2 import DisplayName
@@ -25,7 +26,7 @@ from tests.unit.stream_jobs.detect_rows import tick
 from tests.waiting import wait_for
 
 MODULE = "sparkfuse_stream_jobs.detect"
-OUTPUTS = ("findings", "baselines", "names")
+OUTPUTS = ("findings", "baselines", "names", "dead-letters")
 START_SECONDS = 240
 ANSWER_SECONDS = 90
 
@@ -100,6 +101,11 @@ class DetectJob:
         """Write a record that is not a row."""
         self._producer.produce(f"{self._prefix}.live", content, partition=0)
         assert self._producer.flush(30) == 0
+
+    def dead_letters(self) -> list[DeadLetter]:
+        """Return the dead letters that the job wrote."""
+        self._read()
+        return [from_json(DeadLetter, record) for record in self._records["dead-letters"]]
 
     def pass_time(self, at: int) -> None:
         """Advance the time of every partition to ``at`` with a tick."""

@@ -20,7 +20,9 @@ from sparkfuse.stack.layout import free_ports
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.generated.finding_pb2 import Finding
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_stream_jobs.detect.findings import finding_id
 from sparkfuse_stream_jobs.detect.rule_evaluation import EVIDENCE_EVERY_MS
 from tests.integration.stream_jobs.detect_job import ANSWER_SECONDS, DetectJob
@@ -147,13 +149,14 @@ def test_slow_run_fires_and_resolves_at_its_end(detect: DetectJob, once: str):
 def test_waiting_task_is_pending_then_fires_then_resolves(detect: DetectJob, once: str):
     """The finding of a waiting task is pending during `for`, then fires, and resolves after three windows without rows.
 
-    Invalid records are counted.
+    Invalid records are counted and become dead letters.
     """
     job = f"waits-{once}"
     run, at = Run("waits-1", now() - 10 * MINUTE, job), now() - 9 * MINUTE
     detect.send([run.started(at), run.stage_started(at), run.task(at, 20_000), run.task(at + WINDOW_MS, 25_000)])
     detect.send_junk(b"\xff\xffno row at all")
     detect.send_junk(b"")
+    detect.send_junk(LiveRow(app_id="no-window").SerializeToString())
     detect.pass_time(at + WINDOW_MS)
     marker = Run("waits-2", now() - 10 * MINUTE, f"marker-{once}")
     detect.send([marker.started(at), marker.stage_started(at)])
@@ -178,8 +181,17 @@ def test_waiting_task_is_pending_then_fires_then_resolves(detect: DetectJob, onc
     assert one.evidence["stack"] == "java.net.SocketInputStream.read"
     assert resolved.resolved_ms == at + 5 * WINDOW_MS
     junk = 'sparkfuse_dead_letters_total{component="detect",topic="live"}'
-    wait_for(lambda: detect.metric(junk) >= 2, ANSWER_SECONDS, "the count of junk")
-    assert detect.metric(junk) == 2
+    letters = wait_for(lambda: _all_of(detect.dead_letters(), 3), ANSWER_SECONDS, "the dead letters")
+
+    assert detect.metric(junk) == 3
+    assert {(letter.payload, letter.reason.partition(":")[0]) for letter in letters} == {
+        (content, "ValueError")
+        for content in (b"\xff\xffno row at all", b"", LiveRow(app_id="no-window").SerializeToString())
+    }
+
+
+def _all_of(letters: list[DeadLetter], count: int) -> list[DeadLetter] | None:
+    return letters if len(letters) >= count else None
 
 
 def test_two_runs_of_one_job_share_one_finding(detect: DetectJob, once: str):

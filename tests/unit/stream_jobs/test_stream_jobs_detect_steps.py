@@ -10,6 +10,7 @@ import pytest
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.settings import Settings
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.owners import OwnerEntry, Owners
 from sparkfuse_stream_jobs.detect import lifecycle_state, metrics, row_columns, rule_sql, worker_start
@@ -39,10 +40,10 @@ def test_columns_are_the_fields_that_are_set():
 
 
 def test_counts_of_the_jvm_are_parsed():
-    """The counters of the JVM are parsed: three numbers and the number of rows of each view, for any name of a view."""
-    counts = metrics.parse_counts("12 2 1795226400000 stage_live=7 =1 a-b=2")
+    """The counters of the JVM are parsed: two numbers and the number of rows of each view, for any name of a view."""
+    counts = metrics.parse_counts("12 1795226400000 stage_live=7 =1 a-b=2")
 
-    assert (counts.records, counts.rejected, counts.window_end_ms) == (12, 2, 1_795_226_400_000)
+    assert (counts.records, counts.window_end_ms) == (12, 1_795_226_400_000)
     assert counts.rows == {"stage_live": 7, "": 1, "a-b": 2}
 
 
@@ -247,12 +248,22 @@ def test_invalid_value_is_counted_and_skipped():
 
     By contrast, an error of the broker or the disk ends the job.
     """
+    from sparkfuse_stream_jobs.detect.dead_letters import DeadLetters
     from sparkfuse_stream_jobs.detect.operators.invalid_values import usable
+
+    rejected: list[tuple[str, bytes]] = []
+
+    class Letters(DeadLetters):
+        def reject(self, error: Exception, content: bytes) -> None:
+            rejected.append((str(error), content))
+
+    letters = Letters(Settings.from_environment({}))
 
     def results(error: Exception):
         yield "before"
         raise error
 
-    assert list(usable(results(OverflowError("too much")))) == ["before"]
+    assert list(usable(results(OverflowError("too much")), letters, b"row")) == ["before"]
+    assert rejected == [("too much", b"row")]
     with pytest.raises(OSError, match="the disk"):
-        list(usable(results(OSError("the disk"))))
+        list(usable(results(OSError("the disk")), letters, b"row"))

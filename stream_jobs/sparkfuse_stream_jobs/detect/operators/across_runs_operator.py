@@ -20,6 +20,7 @@ from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_rules.knowledge.hosts import HostObservations
 from sparkfuse_stream_jobs.detect import baselines, hosts
 from sparkfuse_stream_jobs.detect.baseline_bootstrap import BASELINE_TTL, BaselineFollower
+from sparkfuse_stream_jobs.detect.dead_letters import DeadLetters
 from sparkfuse_stream_jobs.detect.forecast import forecast_application
 from sparkfuse_stream_jobs.detect.operators.invalid_values import usable
 from sparkfuse_stream_jobs.detect.operators.records import (
@@ -52,7 +53,7 @@ class AcrossRuns(KeyedProcessFunction):
         self._settings = settings
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._scope = KeyScope()
+        self._scope, self._letters = KeyScope(), DeadLetters(self._settings)
         # One subtask cleans the topic: each subtask reads all partitions of it.
         self._published = BaselineFollower(self._settings, cleans=runtime_context.get_index_of_this_subtask() == 0)
         self._host_reports = host_report_codec()
@@ -69,6 +70,7 @@ class AcrossRuns(KeyedProcessFunction):
 
     def close(self) -> None:
         self._published.close()
+        self._letters.close()
 
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         rows: list[bytes] = []
@@ -80,10 +82,11 @@ class AcrossRuns(KeyedProcessFunction):
                 if kind == PASSED:
                     rows.append(content)
                 elif kind == ROW:
-                    rows.append(self._with_expectations(LiveRow.FromString(content)))
+                    rows.append(self._with_expectations(LiveRow.FromString(content), content))
                 elif kind == BASELINE:
                     # A batch may contain several samples of one stage: only the last baseline is published.
-                    for baseline in usable(self._learn(each) for each in [Baseline.FromString(content)]):
+                    updates = (self._learn(each) for each in [Baseline.FromString(content)])
+                    for baseline in usable(updates, self._letters, content):
                         learned[baseline.stage_fingerprint] = baseline
                 elif kind == NAME:
                     names.append(content)
@@ -92,7 +95,8 @@ class AcrossRuns(KeyedProcessFunction):
         if rows:
             yield Row(ROWS_RECORD, None, None, join_records(rows))
         for baseline in learned.values():
-            yield from usable(self._published_record(each) for each in [baseline])
+            records = (self._published_record(each) for each in [baseline])
+            yield from usable(records, self._letters, baseline.SerializeToString())
         for content in names:
             yield Row(NAME_RECORD, DisplayName.FromString(content).app_id, None, content)
 
@@ -111,7 +115,7 @@ class AcrossRuns(KeyedProcessFunction):
         with self._scope.enter(ctx.get_current_key()):
             key = self._scope.key
             self._timers = {(each, at_ms) for each, at_ms in self._timers if each != key or at_ms > timestamp}
-            rows = [row.SerializeToString() for row in usable(hosts.due_rows(timestamp, self._hosts))]
+            rows = [row.SerializeToString() for row in usable(hosts.due_rows(timestamp, self._hosts), self._letters)]
         if rows:
             yield Row(ROWS_RECORD, None, None, join_records(rows))
 
@@ -127,9 +131,10 @@ class AcrossRuns(KeyedProcessFunction):
         self._published.add_own_record(content)
         return Row(BASELINE_RECORD, key.decode() if key else None, content.decode(), None)
 
-    def _with_expectations(self, row: LiveRow) -> bytes:
+    def _with_expectations(self, row: LiveRow, content: bytes) -> bytes:
         # If the expectation cannot be computed, other rules may still match on the row.
-        row = next(usable(baselines.add_expectations(each, self._baselines) for each in [row]), row)
+        expected = (baselines.add_expectations(each, self._baselines) for each in [row])
+        row = next(usable(expected, self._letters, content), row)
         if row.HasField("application"):
-            row = next(usable(forecast_application(each) for each in [row]), row)
+            row = next(usable((forecast_application(each) for each in [row]), self._letters, content), row)
         return row.SerializeToString()

@@ -14,9 +14,12 @@ from pyflink.common import Row
 from pyflink.datastream import KeyedProcessFunction, RuntimeContext
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding
+from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import to_json
 from sparkfuse_stream_jobs.detect import alerts
+from sparkfuse_stream_jobs.detect.dead_letters import DeadLetters
 from sparkfuse_stream_jobs.detect.metrics import detect_metrics
+from sparkfuse_stream_jobs.detect.operators.invalid_values import usable
 from sparkfuse_stream_jobs.detect.state.codec import record_codec
 from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactory
 
@@ -27,27 +30,32 @@ FINDING_TTL = timedelta(days=7)
 class Alerts(KeyedProcessFunction):
     """A Flink operator: findings of single runs by finding id -> (key, JSON) for the topic ``findings``."""
 
-    def __init__(self, intervals: alerts.PublishIntervals) -> None:
-        self._intervals = intervals
+    def __init__(self, intervals: alerts.PublishIntervals, settings: Settings) -> None:
+        self._intervals, self._settings = intervals, settings
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._metrics, self._scope = detect_metrics(), KeyScope()
+        self._metrics, self._scope, self._letters = detect_metrics(), KeyScope(), DeadLetters(self._settings)
         factory = StateFactory(runtime_context, self._scope, "alert", FINDING_TTL)
         self._group = factory.value_state("alert", record_codec(alerts.FindingGroup))
 
+    def close(self) -> None:
+        self._letters.close()
+
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
-        now_ms = time.time_ns() // 1_000_000
         with self._scope.enter(ctx.get_current_key()):
-            known = self._group.value()
-            group = alerts.merge(known, Finding.FromString(value), now_ms)
-            if group is not None:
-                yield from self._publish(group, known, now_ms, ctx)
+            yield from usable(self._merge(value, ctx), self._letters, value)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
         with self._scope.enter(ctx.get_current_key()):
             group = self._group.value()
             if group is not None:
-                yield from self._publish(group, group, time.time_ns() // 1_000_000, ctx)
+                yield from usable(self._publish(group, group, time.time_ns() // 1_000_000, ctx), self._letters)
+
+    def _merge(self, value: bytes, ctx: Any) -> Iterator[Row]:
+        known, now_ms = self._group.value(), time.time_ns() // 1_000_000
+        group = alerts.merge(known, Finding.FromString(value), now_ms)
+        if group is not None:
+            yield from self._publish(group, known, now_ms, ctx)
 
     def _publish(
         self, group: alerts.FindingGroup, known: alerts.FindingGroup | None, now_ms: int, ctx: Any

@@ -16,8 +16,10 @@ from pyflink.datastream import KeyedProcessFunction, RuntimeContext
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.generated.names_pb2 import DisplayName
+from sparkfuse_contracts.settings import Settings
 from sparkfuse_rules.knowledge.executor_losses import ExecutorLosses
 from sparkfuse_stream_jobs.detect import identify
+from sparkfuse_stream_jobs.detect.dead_letters import DeadLetters
 from sparkfuse_stream_jobs.detect.host_observations import HostReport, merge_reports
 from sparkfuse_stream_jobs.detect.metrics import detect_metrics
 from sparkfuse_stream_jobs.detect.operators.invalid_values import parsed, usable
@@ -56,11 +58,13 @@ class Identify(KeyedProcessFunction):
     rules evaluate; rows of queries are dropped if no rule evaluates them.
     """
 
-    def __init__(self, views: frozenset[str]) -> None:
+    def __init__(self, views: frozenset[str], settings: Settings) -> None:
+        self._settings = settings
         self._dropped = _ONLY_IDENTIFY if "query_live" in views else _ONLY_IDENTIFY | {"query"}
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._scope, self._metrics, self._host_reports = KeyScope(), detect_metrics(), host_report_codec()
+        self._letters = DeadLetters(self._settings)
         factory = StateFactory(runtime_context, self._scope, "run", RUN_TTL)
         self._state = run_state.RunState(
             last_seq=factory.value_state("last_seq", integer_codec()),
@@ -77,13 +81,16 @@ class Identify(KeyedProcessFunction):
             progress=factory.value_state("progress", record_codec(run_state.StageProgress)),
         )
 
+    def close(self) -> None:
+        self._letters.close()
+
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         contents: dict[str, list[bytes]] = {}
         reports: list[HostReport] = []
         names: dict[tuple[str, int], DisplayName] = {}
         with self._scope.enter(ctx.get_current_key()):
             for row in split_record(value):
-                for output in usable(self._outputs(row)):
+                for output in usable(self._outputs(row), self._letters, row):
                     if isinstance(output, HostReport):
                         reports.append(output)
                     elif isinstance(output, DisplayName):
@@ -113,5 +120,7 @@ class Identify(KeyedProcessFunction):
 
     def _outputs(self, content: bytes) -> Iterator[identify.Output]:
         row = parsed(LiveRow, content)
+        if not (row.app_id and row.window_end_ms and row.WhichOneof("row")):
+            raise ValueError("a row needs an application, a window and a view")
         self._metrics.observe_row(row)
         yield from identify.step(row, self._state)

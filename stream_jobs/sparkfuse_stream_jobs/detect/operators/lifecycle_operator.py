@@ -18,6 +18,7 @@ from sparkfuse_contracts.settings import Settings
 from sparkfuse_rules.catalog import Catalog
 from sparkfuse_rules.owners import read_owners
 from sparkfuse_rules.prices import read_prices
+from sparkfuse_stream_jobs.detect.dead_letters import DeadLetters
 from sparkfuse_stream_jobs.detect.findings import FindingBuilder
 from sparkfuse_stream_jobs.detect.lifecycle import Lifecycle
 from sparkfuse_stream_jobs.detect.lifecycle_state import LifecycleState, Timer, subject_codec
@@ -36,13 +37,14 @@ class RunLifecycle(KeyedProcessFunction):
     """A Flink operator: batches of severities and LiveRow by run -> (finding id, Finding of that run)."""
 
     def __init__(self, catalog: Catalog, settings: Settings) -> None:
+        self._settings = settings
         owners, prices = read_owners(settings.config_file), read_prices(settings.config_file)
         builder = FindingBuilder.of(catalog, settings.runbook_url, owners, prices)
         evaluation = RuleEvaluation(catalog, settings.window_ms, builder)
         self._lifecycle = Lifecycle(evaluation, post_end_rules(catalog))
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._scope = KeyScope()
+        self._scope, self._letters = KeyScope(), DeadLetters(self._settings)
         factory = StateFactory(runtime_context, self._scope, "findings", RUN_TTL)
         self._state = LifecycleState(
             ended_ms=factory.value_state("ended_ms", integer_codec()),
@@ -51,16 +53,21 @@ class RunLifecycle(KeyedProcessFunction):
             timer_ms=factory.value_state("wake_ms", integer_codec()),
         )
 
+    def close(self) -> None:
+        self._letters.close()
+
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         with self._scope.enter(ctx.get_current_key()):
             for part in split_record(value):
                 encoded_severities, content = split_record(part)
                 row, severities = LiveRow.FromString(content), read_severities(encoded_severities.decode())
-                yield from self._emit(usable(self._lifecycle.step(row, severities, self._state)), ctx)
+                outputs = self._lifecycle.step(row, severities, self._state)
+                yield from self._emit(usable(outputs, self._letters, content), ctx)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
         with self._scope.enter(ctx.get_current_key()):
-            yield from self._emit(self._lifecycle.on_timer(timestamp, self._state), ctx)
+            outputs = self._lifecycle.on_timer(timestamp, self._state)
+            yield from self._emit(usable(outputs, self._letters), ctx)
 
     @staticmethod
     def _emit(outputs: Iterable[Finding | Timer], ctx: Any) -> Iterator[Row]:

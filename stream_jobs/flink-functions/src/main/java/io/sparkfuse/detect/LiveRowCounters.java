@@ -2,8 +2,6 @@ package io.sparkfuse.detect;
 
 import java.util.Map;
 import java.util.TreeMap;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Counters of the rows that the detect job read, published as a system property.
@@ -13,12 +11,9 @@ import org.slf4j.LoggerFactory;
  */
 final class LiveRowCounters {
   /**
-   * Records read, records rejected, newest end of a window [ms since epoch], then {@code view=rows}
-   * for each view.
+   * Records read, newest end of a window [ms since epoch], then {@code view=rows} for each view.
    */
   static final String PROPERTY = "sparkfuse.detect.live";
-
-  private static final Logger LOG = LoggerFactory.getLogger(LiveRowCounters.class);
 
   /** The sender sets the name of the view, so the number of names must be limited. */
   private static final int MAX_VIEWS = 50;
@@ -27,7 +22,6 @@ final class LiveRowCounters {
 
   private static final Map<String, Long> ROWS = new TreeMap<>();
   private static long records;
-  private static long rejected;
   private static long lastEndMs;
   private static long published;
 
@@ -50,14 +44,9 @@ final class LiveRowCounters {
     ROWS.merge(name, 1L, Long::sum);
   }
 
+  /** Counts a record as read; the next step counts it as rejected. */
   static synchronized void rejected() {
     records++;
-    rejected++;
-    if (rejected == 1) {
-      LOG.warn(
-          "dropped a record that is not a LiveRow, or has no application, window or view;"
-              + " further ones are only counted");
-    }
   }
 
   private static void publishForever() {
@@ -77,7 +66,7 @@ final class LiveRowCounters {
     }
     published = records;
     StringBuilder text = new StringBuilder(256);
-    text.append(records).append(' ').append(rejected).append(' ').append(lastEndMs);
+    text.append(records).append(' ').append(lastEndMs);
     ROWS.forEach((view, rows) -> text.append(' ').append(view).append('=').append(rows));
     System.setProperty(PROPERTY, text.toString());
   }

@@ -14,8 +14,8 @@ import org.apache.flink.types.Row;
  * {@code live_row_filter(input => …)}: passes the rows of one application attempt that detection
  * needs.
  *
- * <p>Counts every record. Drops records that are not live rows, and ticks, which only advance the
- * time. Rows of views with a {@code linger_ms} pass only if {@link LingerFilter} passes them. The
+ * <p>Counts every record. Passes records that are not live rows, so that the next step writes them
+ * as dead letters. Drops ticks, which only advance the time. Rows of views with a {@code linger_ms} pass only if {@link LingerFilter} passes them. The
  * input has the columns live_row, app_key, view, kind, subject, window_end_ms, holds and linger_ms.
  */
 @DataTypeHint("ROW<live_row BYTES>")
@@ -33,6 +33,7 @@ public final class LiveRowFilter extends ProcessTableFunction<Row> {
     String kind = row.getFieldAs("kind");
     if (kind == null) {
       LiveRowCounters.rejected();
+      collect(Row.of((Object) row.<byte[]>getFieldAs("live_row")));
       return;
     }
     Long atMs = row.getFieldAs("window_end_ms");
