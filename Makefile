@@ -78,8 +78,8 @@ chaos: | setup ## kill real parts while they work; nothing may be lost or notifi
 
 FUSE_SCHEDULES ?= 100000
 .PHONY: fuse-sim
-fuse-sim: | setup ## simulate the fuse controller and the hook in FUSE_SCHEDULES random schedules (an hour)
-	FUSE_SCHEDULES=$(FUSE_SCHEDULES) $(BIN)/python -m pytest -s tests/integration/fuse_simulation $(PYTEST_ARGS)
+fuse-sim: | setup ## simulate the fuse controller and the hook in FUSE_SCHEDULES random schedules (20 minutes)
+	FUSE_SCHEDULES=$(FUSE_SCHEDULES) $(BIN)/python -m pytest --numprocesses=2 --dist=load -rP tests/integration/fuse_simulation $(PYTEST_ARGS)
 
 .PHONY: chaos-ship
 chaos-ship: | setup ## kill the shipper fifty times while logs grow, and compare windows with facts

@@ -27,7 +27,7 @@ FORGET_MS = 2 * HOUR_MS
 class Act:
     """One act, or the record of an act that was not carried out because the mode is below ``act``.
 
-    ``outcome`` is empty until the outcome is verified.
+    ``at_ms`` is the broker's time. ``outcome`` is empty until the outcome is verified.
     """
 
     signal_id: str
@@ -48,21 +48,24 @@ class Act:
 
 
 class ActRegistry:
-    """The acts of the last two hours, and the fuse of each run and rule."""
+    """The acts of the last two hours, and the fuse of each run and rule. All times are the broker's."""
 
     def __init__(self) -> None:
         self._acts: dict[str, Act] = {}
         self._fuses: dict[tuple[Run, str], Fuse] = {}
 
-    def record(self, record: AuditRecord) -> None:
-        """Add a record of the audit log. Adding a record twice has no effect."""
+    def record(self, record: AuditRecord, appended_ms: int | None = None) -> None:
+        """Add a record of the audit log. Adding a record twice has no effect.
+
+        ``appended_ms`` is the broker's time of the record; without it, the time that its writer states counts.
+        """
         if record.step == VERIFIED and record.signal_id in self._acts:
             self._acts[record.signal_id] = replace(self._acts[record.signal_id], outcome=record.outcome)
         # A probe of work without a finding has the step "probed", which is not an act.
         act_id = record.signal_id or f"record-{record.sequence}"
         if record.step not in (SENT, WOULD_ACT) or act_id in self._acts:
             return
-        act = _act(act_id, record)
+        act = _act(act_id, record, record.at_ms if appended_ms is None else appended_ms)
         self._acts[act_id] = act
         key = (act.run, act.rule)
         self._fuses[key] = blow(self._fuses.get(key, Fuse()), act.at_ms)
@@ -122,10 +125,10 @@ class ActRegistry:
         return None
 
 
-def _act(act_id: str, record: AuditRecord) -> Act:
+def _act(act_id: str, record: AuditRecord, at_ms: int) -> Act:
     return Act(
         signal_id=act_id,
-        at_ms=record.at_ms,
+        at_ms=at_ms,
         mode=record.mode,
         action=record.action,
         run=Run(record.cluster, record.app_id, record.app_attempt, record.app_start_ms),

@@ -45,8 +45,8 @@ class AuditLog:
         """Return the generation of the next signal: the sequence number of the record that announces it."""
         return self._tip.next_sequence()
 
-    def read(self, content: bytes, record: AuditRecord) -> None:
-        """Add a record that this or an earlier controller wrote.
+    def read(self, content: bytes, record: AuditRecord, appended_ms: int | None) -> None:
+        """Add a record that this or an earlier controller wrote, with the broker's time of it if that is known.
 
         Raises FencedError if a later controller wrote it.
         """
@@ -54,7 +54,7 @@ class AuditLog:
             raise FencedError(f"a fuse controller of epoch {record.epoch} has taken over from epoch {self.epoch}")
         if record.sequence > self._tip.sequence:
             self._tip = self._tip.after(content, record)
-            self._remember(record)
+            self._remember(record, appended_ms)
 
     def start(self, environment: Environment, first: AuditRecord) -> None:
         """Begin a new epoch after the whole log was read. Raises OSError or FencedError."""
@@ -77,20 +77,20 @@ class AuditLog:
             assert self._key is not None, "a signal is made only if there is a key"
             assert signal.generation == tip.sequence, "the generation is the sequence number of the announcement"
             signals.append((signal, sign(signal, SIGNALS, ACT, self._key)))
-        environment.write(contents, signals)
+        appended_ms = environment.write(contents, signals)
         self._tip = tip
         for record in records:
-            self._remember(record)
+            self._remember(record, appended_ms)
             _log.info("%s %s %s %s: %s", record.step, record.app_id, record.rule, record.gate, record.reason)
 
     def knows_order(self, control: Control) -> bool:
         """Return whether the audit log has a record of this version of a person's order."""
         return (control.control_id, str(control.issued_ms)) in self._orders
 
-    def _remember(self, record: AuditRecord) -> None:
+    def _remember(self, record: AuditRecord, appended_ms: int | None) -> None:
         if record.control_id:
             self._orders.add((record.control_id, record.observed["issued_ms"]))
-        self.acts.record(record)
+        self.acts.record(record, appended_ms)
         self.probes.record(record)
         self.probe_records.record(record)
         self._approvals.record(record)

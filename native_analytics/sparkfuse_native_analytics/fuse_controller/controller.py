@@ -139,7 +139,7 @@ class FuseController:
 
     def _act(self, case: Case, environment: Environment) -> None:
         now_ms = environment.now_ms()
-        mode, action, note = self._plan(case, now_ms)
+        mode, action, note = self._plan(case, environment.health().broker_ms(now_ms))
         if action is None:
             return
         reason = records.evidence(case) + (f" ({note})" if note else "")
@@ -159,7 +159,7 @@ class FuseController:
             step = approved
         self.audit.write(environment, [records.case_record(case, step, now_ms, signal)], signal)
 
-    def _plan(self, case: Case, now_ms: int) -> tuple[str, str | None, str]:
+    def _plan(self, case: Case, broker_ms: int) -> tuple[str, str | None, str]:
         """Return the mode for the case, the action (None if the ladder does not advance), and a note."""
         policy, mode, scope = case.variant.rule.fuse, self.policy.mode(case.variant.rule), case.candidate.scope
         assert policy is not None, "only rules with a fuse are candidates"
@@ -172,13 +172,13 @@ class FuseController:
         action = next_action(actions, self.audit.acts.of_fuse(scope.run, scope.rule, mode))
         if action in (None, WARN):
             return mode, action, ""
-        unarmed = self.unarmed(case.variant, case.candidate, action, now_ms)
+        unarmed = self.unarmed(case.variant, case.candidate, action, broker_ms)
         return (SHADOW_MODE, action, f"not armed: {unarmed}") if unarmed else (mode, action, "")
 
-    def unarmed(self, variant: Variant, candidate: Candidate, action: str, now_ms: int) -> str | None:
+    def unarmed(self, variant: Variant, candidate: Candidate, action: str, broker_ms: int) -> str | None:
         """Return why a rule must not stop this application with this action; None if this is armed."""
         subject = subject_of(candidate)
-        if self.controls.arming(subject, action, now_ms) is None:
+        if self.controls.arming(subject, action, broker_ms) is None:
             return f"no arming allows {action} for {subject.rule} and the job {subject.job_key!r}"
         record = self.audit.probe_records.of(variant.rule.id, variant.policy_hash)
         return record.shortfall(self.policy.safeguards.arming.probes)
@@ -186,7 +186,7 @@ class FuseController:
     def _approved(self, case: Case, signal: Signal, step: Step, environment: Environment) -> Step | None:
         """Attach a person's approval to the signal; if there is no approval, request it once and return None."""
         digest, now_ms = target_digest(signal), environment.now_ms()
-        found = self.approvals.find(digest, now_ms)
+        found = self.approvals.find(digest, environment.health().broker_ms(now_ms))
         if found is None:
             if not self.approvals.is_requested(digest):
                 requested = Step(REQUESTED, step.mode, step.action, step.reason, digest=digest)
@@ -248,7 +248,8 @@ class FuseController:
         now_ms, times = environment.now_ms(), self.policy.safeguards.times
         acts = self.audit.acts.unverified()
         self.outcomes.keep({act.run for act in acts})
-        known = ((act, self.outcomes.of(act, now_ms, times)) for act in acts)
+        broker_ms = environment.health().broker_ms(now_ms)
+        known = ((act, self.outcomes.of(act, broker_ms, times)) for act in acts)
         verified = [records.verified_record(act, *outcome, now_ms) for act, outcome in known if outcome]
         self.audit.write(environment, verified)
 

@@ -29,9 +29,10 @@ class Environment(Protocol):
     def silences(self) -> Sequence[Silence]:
         """Return the active silences. Raises SilencesUnknownError."""
 
-    def write(self, audit: Sequence[tuple[str, bytes]], signals: Sequence[tuple[Signal, SignedMessage]]) -> None:
-        """Write audit records (key and content) and signals in one transaction.
+    def write(self, audit: Sequence[tuple[str, bytes]], signals: Sequence[tuple[Signal, SignedMessage]]) -> int | None:
+        """Write audit records (key and content) and signals in one transaction; return the broker's time of the last.
 
+        The result is None if the broker's time is not known.
         Raises OSError if nothing was written. Raises FencedError, after which the process must end, if another
         controller has taken over or if it is unknown whether the transaction was committed.
         """

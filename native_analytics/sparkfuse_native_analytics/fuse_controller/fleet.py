@@ -54,6 +54,8 @@ class Fleet:
         now_ms: int,
     ) -> None:
         self.now_ms = now_ms
+        # Acts and controls have the broker's time, so that a wrong own clock changes no cool-down, budget or end.
+        self.broker_ms = health.broker_ms(now_ms)
         self._policy, self._acts, self._controls, self._health = policy, acts, controls, health
         self._view = view
         self._silences = Silences()
@@ -65,7 +67,7 @@ class Fleet:
         stated = {each.scope: each.run.evidence for each, _ in self.candidates}
         self._matches: Mapping[Scope, Sequence[RuleMatch]] = view.evaluate(now_ms, stated)
         confirmed = [each.scope for each, _ in self.candidates if each.scope in self._matches]
-        acts.advance_others({(scope.run, scope.rule) for scope in confirmed}, now_ms, policy.safeguards.times)
+        acts.advance_others({(scope.run, scope.rule) for scope in confirmed}, self.broker_ms, policy.safeguards.times)
         self.applications = self._affected(confirmed, view)
 
     def use_silences(self, silences: Silences) -> None:
@@ -96,7 +98,7 @@ class Fleet:
             condemned.setdefault(scope.run.cluster, set()).add(scope.run)
         return {
             cluster: AffectedApplications(
-                cluster, running[cluster], len(runs | self._acts.affected(cluster, self.now_ms))
+                cluster, running[cluster], len(runs | self._acts.affected(cluster, self.broker_ms))
             )
             for cluster, runs in condemned.items()
         }
@@ -110,7 +112,7 @@ class Fleet:
             candidate=candidate,
             variant=variant,
             match=match,
-            fuse=self._acts.advance(scope.run, scope.rule, match is not None, self.now_ms, safeguards.times),
+            fuse=self._acts.advance(scope.run, scope.rule, match is not None, self.broker_ms, safeguards.times),
             now_ms=self.now_ms,
             health=self._health,
             applications=self.applications.get(scope.run.cluster, AffectedApplications(scope.run.cluster, 0, 0)),
@@ -119,7 +121,7 @@ class Fleet:
             hold=self._hold(subject_of(candidate)),
             silence=self._silences.reason(candidate, mode),
             over_budget=self._acts.over_budget(
-                _planned(candidate, mode, self.now_ms), self.now_ms, safeguards.budget_at(self.now_ms)
+                _planned(candidate, mode, self.broker_ms), self.broker_ms, safeguards.budget_at(self.broker_ms)
             ),
         )
 
@@ -129,10 +131,11 @@ class Fleet:
         return protection(self._policy.safeguards.protected, owner)
 
     def _hold(self, subject: Subject) -> str | None:
-        if found := self._controls.hold(subject, self.now_ms):
+        if found := self._controls.hold(subject, self.broker_ms):
             return found[1]
         holds = self._policy.safeguards.holds
-        covering = (each for each in holds if each.covers(subject.rule, subject.job_key, subject.app_id, self.now_ms))
+        named = (subject.rule, subject.job_key, subject.app_id)
+        covering = (each for each in holds if each.covers(*named, self.broker_ms))
         return next((f"held by sparkfuse.yaml: {each.reason}" for each in covering), None)
 
 

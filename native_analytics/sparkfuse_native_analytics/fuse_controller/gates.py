@@ -49,6 +49,10 @@ class Health:
     behind: str = ""
     clock_skew_ms: int | None = 0
 
+    def broker_ms(self, now_ms: int) -> int:
+        """Return the broker's time when the own clock shows ``now_ms``; the own time if the difference is not known."""
+        return now_ms - (self.clock_skew_ms or 0)
+
 
 @dataclass(frozen=True)
 class Case:

@@ -20,6 +20,7 @@ from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import RecordError, from_json
 from sparkfuse_native_analytics.fuse_controller import records
+from sparkfuse_native_analytics.fuse_controller.broker_clock import BrokerClock
 from sparkfuse_native_analytics.fuse_controller.controller import FuseController
 from sparkfuse_native_analytics.fuse_controller.controller_metrics import COMPONENT, ControllerMetrics
 from sparkfuse_native_analytics.fuse_controller.controller_policy import ControllerPolicy, PolicyReloader
@@ -45,7 +46,7 @@ class FuseControllerService:
     ) -> None:
         """Fence an older controller. Raises TopicUnavailableError if Kafka or a topic is not available."""
         self._settings, self._controller, self._policy_file, self._metrics = settings, controller, policy_file, counters
-        self._clock_skew_ms: int | None = None
+        self._broker_clock = BrokerClock()
         # The outputs are created first, so that an older controller is fenced before this one reads the end of the
         # audit log.
         self._outputs = Outputs(settings, counters.kafka_error)
@@ -88,21 +89,22 @@ class FuseControllerService:
 
     def health(self) -> Health:
         """Return whether all partitions were read to their end, and how much the own clock differs from Kafka's."""
-        return Health(self._inputs.behind(), self._clock_skew_ms)
+        return Health(self._inputs.behind(), self._broker_clock.skew_ms(self.now_ms()))
 
     def silences(self) -> Sequence[Silence]:
         """Ask each Alertmanager. Raises SilencesUnknownError."""
         return active_silences(self._settings.alertmanager_urls)
 
-    def write(self, audit: Sequence[tuple[str, bytes]], signals: Sequence[tuple[Signal, SignedMessage]]) -> None:
+    def write(self, audit: Sequence[tuple[str, bytes]], signals: Sequence[tuple[Signal, SignedMessage]]) -> int | None:
         """Write one transaction, and compare the clocks. Raises OSError or FencedError."""
         appended_ms = self._outputs.write(audit, signals)
         if appended_ms is not None:
-            self._clock_skew_ms = self.now_ms() - appended_ms
+            self._broker_clock.appended(appended_ms)
         for content in audit:
             self._metrics.step(from_json(AuditRecord, content[1]))
         for signal, _ in signals:
             self._metrics.signals.labels(signal.rule, signal.action, str(signal.probe).lower()).inc()
+        return appended_ms
 
     def _catch_up(self, stop: threading.Event) -> None:
         """Read all topics to their ends.
@@ -148,7 +150,7 @@ class FuseControllerService:
                 self._write_dead_letter(message, reason)
         for message in received.get("audit", ()):
             if (record := self._read(message, AuditRecord)) is not None:
-                self._controller.audit.read(message.value() or b"", record)
+                self._controller.audit.read(message.value() or b"", record, _appended_ms(message))
         for message in received.get("receipts", ()):
             if (receipt := self._read(message, Receipt)) is not None:
                 self._controller.read_receipt(receipt)

@@ -11,6 +11,7 @@ from tests.unit.fuse_controller.scene import RULE
 
 STEPS = 60
 HOUR_MS = 3_600_000
+SKEWS_MS = (0, 0, 0, 5_000, -5_000, 45_000, -45_000)
 FAULTS = ("abort", "crash before", "crash after", "unknown")
 
 
@@ -90,11 +91,17 @@ def _controller_works(world: World) -> None:
 
 def _controller_starts(world: World) -> None:
     """Start or restart a controller, possibly while another controller still runs and has unread records."""
-    skew_ms = world.random.choice((0, 0, 0, 5_000, -5_000, 45_000, -45_000))
     try:
-        world.controllers[world.random.randrange(2)] = Controller(world, skew_ms)
+        world.controllers[world.random.randrange(2)] = Controller(world, world.random.choice(SKEWS_MS))
     except (CrashError, FencedError, OSError):
         return
+
+
+def _clock_steps(world: World) -> None:
+    """Set the clock of a running controller."""
+    controller = world.random.choice(world.controllers)
+    if controller is not None:
+        controller.skew_ms = world.random.choice(SKEWS_MS)
 
 
 def _hook_reads(world: World) -> None:
@@ -138,6 +145,7 @@ EVENTS: list[tuple[int, Callable[[World], None]]] = [
     (10, _detection_reports),
     (12, _controller_works),
     (2, _controller_starts),
+    (1, _clock_steps),
     (12, _hook_reads),
     (3, _record_arrives_again),
     (2, _operator_orders),

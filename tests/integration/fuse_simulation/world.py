@@ -21,9 +21,11 @@ from sparkfuse_contracts.generated.signal_pb2 import Signal
 from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
 from sparkfuse_contracts.wire import from_json, to_json
 from sparkfuse_native_analytics.fuse_controller.audit_chain import chain_errors
+from sparkfuse_native_analytics.fuse_controller.broker_clock import BrokerClock
 from sparkfuse_native_analytics.fuse_controller.controller import FuseController
 from sparkfuse_native_analytics.fuse_controller.controller_policy import ControllerPolicy
 from sparkfuse_native_analytics.fuse_controller.environment import FencedError
+from sparkfuse_native_analytics.fuse_controller.fuse import Times
 from sparkfuse_native_analytics.fuse_controller.gates import GATES, Health
 from sparkfuse_native_analytics.fuse_controller.safeguards import HOUR_MS, BigPicture, Budget
 from sparkfuse_native_analytics.fuse_controller.scope import Run, Scope
@@ -40,6 +42,7 @@ APPLICATIONS = 3
 BUDGET = Budget(job_per_hour=2, tenant_per_hour=9, team_per_hour=9, rule_per_hour=9, global_per_hour=3)
 # With few applications, each one is a large share, so this limit is switched off; other tests cover it.
 BIG_PICTURE = BigPicture(1.0, 99)
+COOL_DOWN_MS = Times().cool_down_ms
 SPILLED = 10**12
 # The second policy: a task that hangs, and its counters while it hangs.
 STUCK, TASK = "task_stuck", 40
@@ -153,7 +156,7 @@ class Controller:
             world.controller_gates,
         )
         self.positions = dict.fromkeys(("controls", "audit", "receipts", "findings", "rows"), 0)
-        self.clock_skew_ms: int | None = None
+        self.broker_clock = BrokerClock(lambda: world.kafka.now_ms)
         self.fault = ""
         world.kafka.owner = self
         self.read(None)
@@ -170,13 +173,14 @@ class Controller:
     def health(self) -> Health:
         """Return whether all topics were read to their ends."""
         behind = [topic for topic, at in self.positions.items() if at < len(self.world.kafka.of(topic))]
-        return Health(f"{behind[0]} is not read to its end" if behind else "", self.clock_skew_ms)
+        skew_ms = self.broker_clock.skew_ms(self.now_ms())
+        return Health(f"{behind[0]} is not read to its end" if behind else "", skew_ms)
 
     def silences(self) -> Sequence[Silence]:
         """Return the silences of Alertmanager."""
         return self.world.silences
 
-    def write(self, audit: Sequence[tuple[str, bytes]], signals: Sequence[tuple[Signal, SignedMessage]]) -> None:
+    def write(self, audit: Sequence[tuple[str, bytes]], signals: Sequence[tuple[Signal, SignedMessage]]) -> int:
         """Commit one transaction, or fail as the schedule requires."""
         fault, self.fault = self.fault, ""
         if fault == "abort":
@@ -189,11 +193,12 @@ class Controller:
             self.world.kafka.append("audit", key, content)
         for signal, signed in signals:
             self.world.kafka.append("signals", signal.app_id, to_json(signed))
-        self.clock_skew_ms = self.skew_ms
+        self.broker_clock.appended(self.world.kafka.now_ms)
         if fault == "crash after":
             raise CrashError
         if fault == "unknown":
             raise FencedError("it is unknown whether a step was written")
+        return self.world.kafka.now_ms
 
     def read(self, most: int | None) -> None:
         """Read up to ``most`` records of each topic, or all records if ``most`` is None."""
@@ -214,7 +219,7 @@ class Controller:
         if topic == "controls":
             self.fuse.controls.put(entry.key, entry.content, entry.appended_ms)
         elif topic == "audit":
-            self.fuse.audit.read(entry.content, entry.message(AuditRecord))
+            self.fuse.audit.read(entry.content, entry.message(AuditRecord), entry.appended_ms)
         elif topic == "receipts":
             self.fuse.read_receipt(entry.message(Receipt))
         elif topic == "findings":
@@ -261,7 +266,11 @@ class World:
     # ---- jobs
 
     def new_run(self, app_id: str) -> None:
-        """Start a new run of an application, which has the same application id and a new hook."""
+        """Start a new run of an application, which has the same application id and a new hook.
+
+        No two runs of an application start in the same millisecond.
+        """
+        self.kafka.now_ms += 1
         attempt = self.random.randrange(2)
         run = Run(CLUSTER, app_id, attempt, self.kafka.now_ms)
         self.stages[app_id] = Stage(run)
@@ -370,13 +379,19 @@ class World:
         self._require(age_ms <= 120_000, f"acted on a signal of {age_ms} ms: {act}")
 
     def check_audit(self) -> None:
-        """Check the chain and the budgets of the whole audit log."""
+        """Check the chain, the budgets and the cool-down times of the whole audit log, by the broker's time."""
         contents = [entry.content for entry in self.kafka.of("audit")]
         self.violations += chain_errors(contents)
-        times = [entry.appended_ms for entry in self.kafka.of("audit") if entry.message(AuditRecord).step == "sent"]
-        for at_ms in times:
-            within = sum(0 <= at_ms - other < HOUR_MS - 60_000 for other in times)
+        audit = [(entry.appended_ms, entry.message(AuditRecord)) for entry in self.kafka.of("audit")]
+        sent = [(at_ms, record) for at_ms, record in audit if record.step == "sent"]
+        last_ms: dict[tuple[str, int, int, str], int] = {}
+        for at_ms, record in sent:
+            within = sum(0 <= at_ms - other < HOUR_MS for other, _ in sent)
             self._require(within <= BUDGET.global_per_hour, f"{within} acts within an hour")
+            fuse = (record.app_id, record.app_attempt, record.app_start_ms, record.rule)
+            since_ms = at_ms - last_ms.get(fuse, at_ms - COOL_DOWN_MS)
+            self._require(since_ms >= COOL_DOWN_MS, f"a second signal after {since_ms} ms: {fuse}")
+            last_ms[fuse] = at_ms
 
     def _held(self, app_id: str, now: int) -> bool:
         return any(

@@ -129,6 +129,7 @@ class World:
     keys: Keys
     time_ms: int = NOW_MS
     contents: list[bytes] = field(default_factory=list)
+    appended_ms: list[int] = field(default_factory=list)
     signals: list[Signal] = field(default_factory=list)
     active_silences: list[Silence] = field(default_factory=list)
     alertmanager: bool = True
@@ -156,15 +157,18 @@ class World:
             raise SilencesUnknownError("none answers")
         return self.active_silences
 
-    def write(self, audit, signals) -> None:
+    def write(self, audit, signals) -> int:
         """Store the audit records, and each signal after its signature was verified as the hook verifies it."""
         if self.fenced:
             raise FencedError("another controller has taken over")
         if self.broken:
             raise OSError("the broker does not answer")
+        broker_ms = self.state.broker_ms(self.time_ms)
         self.contents += [content for _, content in audit]
+        self.appended_ms += [broker_ms for _ in audit]
         for _, signed in signals:
             self.signals.append(verify(signed, Signal, "signals", ACT, self.keys.ring, self.time_ms))
+        return broker_ms
 
     @property
     def records(self) -> list[AuditRecord]:
@@ -195,8 +199,8 @@ class World:
 
     def replay_into(self, controller: FuseController) -> None:
         """Let a new controller read the audit log, as after a restart."""
-        for content in self.contents:
-            controller.audit.read(content, from_json(AuditRecord, content))
+        for content, appended_ms in zip(self.contents, self.appended_ms, strict=True):
+            controller.audit.read(content, from_json(AuditRecord, content), appended_ms)
 
 
 def answer(signal: Signal, outcome: str, **fields) -> Receipt:

@@ -3,10 +3,12 @@ from __future__ import annotations
 import pytest
 
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_native_analytics.fuse_controller.broker_clock import BrokerClock
+from sparkfuse_native_analytics.fuse_controller.gates import Health
 from sparkfuse_native_analytics.fuse_controller.safeguards import BigPicture, Budget, Hold
 from sparkfuse_native_analytics.fuse_controller.silences import Matcher, Silence
 from sparkfuse_rules.policies import policy_hash, policy_line
-from tests.unit.fuse_controller.scene import NOW_MS, RULE, START_MS, finding, healthy_row, live_row
+from tests.unit.fuse_controller.scene import NOW_MS, RULE, START_MS, finding, healthy_row, hold, live_row
 
 
 def test_runaway_stage_gets_one_signal(world, make_controller, show):
@@ -241,6 +243,67 @@ def test_act_repeats_after_cool_down_with_newer_generation(world, make_controlle
     assert len(generations) == 3
     assert generations == sorted(set(generations))
     assert world.steps[-1] == "over_budget"
+
+
+@pytest.mark.parametrize("skews_ms", [(0, 9_000), (-9_000, 0), (9_000, -9_000)], ids=["ahead", "slow", "set back"])
+@pytest.mark.parametrize("restarted", [False, True])
+def test_cool_down_counts_by_the_brokers_time(world, make_controller, show, skews_ms, restarted):
+    """The next act happens 2 min of the broker's time after the last one, whatever the own clock shows."""
+    times = []
+    controller = make_controller("act", start=False)
+    for second in range(0, 180, 5):
+        skew_ms = skews_ms[second > 0]
+        world.state, world.time_ms = Health("", skew_ms), NOW_MS + second * 1_000 + skew_ms
+        if second == 0:
+            controller.start(world)
+        elif restarted and second == 5:
+            controller = make_controller("act")
+        show(controller, live_row(now_ms=world.time_ms, seq=second + 1), finding(now_ms=world.time_ms))
+        before = len(world.acts)
+        controller.evaluate(world)
+        times += [second] * (len(world.acts) - before)
+
+    assert times == [0, 120]
+
+
+@pytest.mark.parametrize("skew_ms", [9_000, -9_000])
+def test_budget_counts_by_the_brokers_time(world, make_controller, show, skew_ms):
+    """A budget is free again one hour of the broker's time after its act, whatever the own clock shows."""
+    controller = make_controller("act", budget=Budget(job_per_hour=1))
+    times = []
+    for second in (0, 3_590, 3_595, 3_600, 3_605):
+        skew = skew_ms if second else 0
+        world.state, world.time_ms = Health("", skew), NOW_MS + second * 1_000 + skew
+        show(controller, live_row(now_ms=world.time_ms, seq=second + 1), finding(now_ms=world.time_ms))
+        before = len(world.acts)
+        controller.evaluate(world)
+        times += [second] * (len(world.acts) - before)
+
+    assert times == [0, 3_600]
+
+
+@pytest.mark.parametrize(("until_ms", "held"), [(1, True), (-1, False)], ids=["just before its end", "just after"])
+def test_hold_ends_by_the_brokers_time(world, make_controller, show, until_ms, held):
+    """A hold ends at the broker's time, as in the hook, although the own clock is 9 s ahead."""
+    controller = make_controller("act")
+    world.state, world.time_ms = Health("", 9_000), NOW_MS + 9_000
+    control = hold(until_ms=NOW_MS + until_ms)
+    controller.controls.put(control.control_id, world.keys.control(control), NOW_MS)
+    show(controller, live_row(now_ms=world.time_ms), finding(now_ms=world.time_ms))
+    controller.evaluate(world)
+
+    assert (world.acts == []) is held
+
+
+def test_clock_that_steps_is_noticed_without_another_record():
+    """The difference of the clocks changes at once when the wall clock is set."""
+    steady = iter((100, 105, 110))
+    clock = BrokerClock(lambda: next(steady))
+    unknown = clock.skew_ms(9)
+    clock.appended(5_000)
+
+    assert unknown is None
+    assert [clock.skew_ms(5_005), clock.skew_ms(65_010)] == [0, 60_000]
 
 
 def test_restarted_controller_does_not_repeat_act(world, make_controller, show):

@@ -434,7 +434,7 @@ def test_controller_of_a_lower_epoch_ends(world, make_controller, show):
 
     content = world.contents[-1]
     with pytest.raises(FencedError, match="epoch 2 has taken over"):
-        first.audit.read(content, from_json(AuditRecord, content))
+        first.audit.read(content, from_json(AuditRecord, content), None)
 
 
 def test_aborted_step_leaves_no_trace(world, make_controller, show):
