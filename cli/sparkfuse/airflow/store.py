@@ -24,7 +24,7 @@ WHERE app_id = {app_id:String} AND step = 'sent' AND mode = 'act' AND action != 
     SELECT ifNull(signal_id, '') FROM audit WHERE app_id = {app_id:String} AND step = 'verified' AND outcome != 'ended'
     UNION ALL
     SELECT ifNull(signal_id, '') FROM receipts WHERE app_id = {app_id:String}
-    AND outcome IN ('warned', 'held', 'refused', 'expired', 'disagrees', 'blind', 'failed')
+    AND outcome IN ('warned', 'held', 'refused', 'expired', 'disagrees', 'blind')
 )
 ORDER BY at_ms DESC LIMIT 1 FORMAT JSONEachRow
 """

@@ -200,15 +200,26 @@ final class SparkActuator implements Actuator {
       String reason) {
     long startMs = clock.ms();
     cancel.jobs(first);
-    await(() -> ended(first, tasks), startMs + CANCEL_MS);
-    Set<Integer> later = now.get();
-    if (!later.isEmpty()) {
-      cancel.jobs(later);
+    await(() -> ended(first, tasks) || context.isStopped(), startMs + CANCEL_MS);
+    try {
+      Set<Integer> later = now.get();
+      if (!later.isEmpty()) {
+        cancel.jobs(later);
+      }
+      for (long task : runningTasks(tasks)) {
+        context.killTaskAttempt(task, true, reason);
+      }
+    } catch (RuntimeException fault) {
+      if (!context.isStopped()) {
+        throw fault;
+      }
     }
-    for (long task : runningTasks(tasks)) {
-      context.killTaskAttempt(task, true, reason);
+    await(
+        () -> (ended(first, tasks) && now.get().isEmpty()) || context.isStopped(),
+        startMs + WAIT_MS);
+    if (context.isStopped()) { // the job's code ended the application, and with it the tasks
+      return new ActResult(true, tasks.size(), 0, name + " has ended with its application");
     }
-    await(() -> ended(first, tasks) && now.get().isEmpty(), startMs + WAIT_MS);
     Set<Integer> jobs = new TreeSet<>(now.get());
     jobs.addAll(running(first));
     return result(name, tasks, jobs, runningTasks(tasks));

@@ -135,6 +135,17 @@ class SparkActuatorTest {
     throw new AssertionError("the job has succeeded");
   }
 
+  /** A script without error handling stops its context as soon as its action fails. */
+  @Test
+  void applicationThatEndsWithItsStageIsFreed() throws Exception {
+    CompletableFuture<Void> job = job("a", true).whenComplete((done, failed) -> spark.stop());
+    ActResult result = act(signal("cancel_stage").setStageId(onlyStage()));
+
+    assertTrue(result.ended);
+    assertEquals(2, result.freedTasks);
+    assertFails(job, "the reason");
+  }
+
   @Test
   void cancelledStageIsEndedAndContextUsable() throws Exception {
     CompletableFuture<Void> job = job("a", true);
