@@ -63,7 +63,7 @@ def _page(rule: Rule) -> Iterator[str]:
 
 
 def _after(duration: str) -> str:
-    return "at once" if duration == "0 s" else f"after {duration}"
+    return "immediately" if duration == "0 s" else f"after {duration}"
 
 
 def _where_decidable(rule: Rule) -> str:
