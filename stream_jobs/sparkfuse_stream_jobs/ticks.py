@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,6 +19,11 @@ LOG = logging.getLogger(__name__)
 INTERVAL_MS = 1000
 # Planned delay from the end of a window to the arrival of a tick; a tick must arrive shortly after the end.
 PHASE_MS = 20
+# A new partition gets ticks, and Flink reads it, at most this long after its creation. Producers find it later: their
+# clients ask for new partitions every five minutes.
+DISCOVERY_SECONDS = 2.0
+# A short limit, because a broker that does not answer must not delay ticks.
+ANSWER_SECONDS = 0.5
 _SEED = 0x9747B28C
 _MIX = 0x5BD1E995
 _WORD = 0xFFFFFFFF
@@ -76,16 +81,20 @@ class BrokerClock:
 class Ticks:
     """Sends ticks from a separate thread while the context is open.
 
-    A tick that cannot be delivered is dropped after a few seconds, because the next tick replaces it.
+    A tick that cannot be delivered is dropped after a few seconds, because the next tick replaces it. ``partitions``
+    are the numbers of partitions of the topics ``facts`` and ``live`` at the start; new partitions are found.
     """
 
-    def __init__(self, settings: Settings, names: list[str], count: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, settings: Settings, partitions: Sequence[int], count: Callable[[], None] = lambda: None) -> None:
         from confluent_kafka import Producer
 
-        self._names = names
+        self._partitions = tuple(partitions)
+        self._names = clock_app_ids(*partitions)
         self._count = count
         self._interval_ms = min(INTERVAL_MS, settings.window_ms)
         self._topic = topic_name("facts", settings.topic_prefix)
+        self._topics = (self._topic, topic_name("live", settings.topic_prefix))
+        self._looked_at = time.monotonic()
         own = {
             "linger.ms": 0,
             "message.timeout.ms": 5000,
@@ -116,6 +125,23 @@ class Ticks:
                 return
             self._send(time.time() * 1000)
             self._producer.poll(0.05)
+            if time.monotonic() - self._looked_at >= DISCOVERY_SECONDS:
+                self._find_new_partitions()
+                self._looked_at = time.monotonic()
+
+    def _find_new_partitions(self) -> None:
+        from confluent_kafka import KafkaException
+
+        try:
+            found = [self._producer.list_topics(name, timeout=ANSWER_SECONDS).topics[name] for name in self._topics]
+        except KafkaException as error:
+            self._log_delivery(error.args[0])
+            return
+        counts = tuple(len(topic.partitions) for topic in found)
+        # A topic that was deleted or has no leader yet is reported without partitions.
+        if all(counts) and counts != self._partitions:
+            LOG.info("the topics facts and live have %d and %d partitions now", *counts)
+            self._partitions, self._names = counts, clock_app_ids(*counts)
 
     def _send(self, now_ms: float) -> None:
         def delivered(error: Any, message: Any) -> None:

@@ -48,6 +48,7 @@ CREATE TEMPORARY TABLE facts (
   'properties.group.id' = '{prefix}.windows',
   'properties.isolation.level' = 'read_committed',
   'scan.startup.mode' = 'earliest-offset',
+  'scan.topic-partition-discovery.interval' = '{discovery_ms} ms',
   'scan.watermark.idle-timeout' = '{idle_ms} ms',
   'value.format' = 'sparkfuse-fact'
 )

@@ -20,7 +20,9 @@ from sparkfuse_contracts.settings import Settings
 ANSWER_SECONDS = 10.0
 # After its start, a broker needs some seconds to load its transactions.
 START_SECONDS = 30.0
-TRANSACTION_SECONDS = 60.0
+# The broker aborts the transaction of a shipper that died after this time and at most ten seconds more. Until then no
+# later record of its partitions is read. The time must be much shorter than IDLE_MS of the windows job.
+TRANSACTION_SECONDS = 20.0
 MAX_WAIT_SECONDS = 10.0
 TEMPORARY = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}  # noqa: SLF001
 _log = logging.getLogger("sparkfuse.ship")

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from sparkfuse_contracts.kafka_access import FoundTopic
 from sparkfuse_contracts.kafka_clients import client_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.loader.batch import Records
 
+_log = logging.getLogger(__name__)
 ANSWER_SECONDS = 10.0
 # A short limit, because the lag is only a metric: a broker that does not answer must not delay a stop.
 LAG_ANSWER_SECONDS = 1.0
+# How often to look for new partitions; a new partition is read from its beginning.
+DISCOVERY_SECONDS = 10.0
 # Maximum size of the records that a consumer buffers before they are stored.
 AHEAD_KILOBYTES = 16 * 1024
 
@@ -25,6 +30,7 @@ class TopicReader:
     def __init__(self, settings: Settings, topic: FoundTopic, on_error: Callable[[KafkaError], None]) -> None:
         self.topic = topic
         self._next: dict[int, int] = {}
+        self._looked_at = time.monotonic()
         self._consumer = Consumer(client_configuration(settings, {
             "client.id": f"sparkfuse-loader-{topic.name}",
             "group.id": f"{settings.topic_prefix}.loader",  # required by the client; no offset is committed
@@ -53,6 +59,7 @@ class TopicReader:
 
     def read(self, most: int, seconds: float) -> list[Records]:
         """Return up to ``most`` records that arrive within ``seconds``, grouped by partition."""
+        self._add_new_partitions()
         messages = self._consumer.consume(most, seconds)
         if any(map(Message.error, messages)):
             # The client has reported the error to `on_error` and recovers by itself.
@@ -79,6 +86,20 @@ class TopicReader:
     def close(self) -> None:
         """Close the connection."""
         self._consumer.close()
+
+    def _add_new_partitions(self) -> None:
+        if time.monotonic() - self._looked_at < DISCOVERY_SECONDS:
+            return
+        self._looked_at = time.monotonic()
+        try:
+            found = self._consumer.list_topics(self.topic.name, timeout=LAG_ANSWER_SECONDS).topics[self.topic.name]
+        except KafkaException:  # the client has reported the error to `on_error`
+            return
+        added = sorted(found.partitions.keys() - self._next.keys())
+        if added:
+            self._next |= dict.fromkeys(added, 0)
+            self._consumer.incremental_assign([TopicPartition(self.topic.name, number, 0) for number in added])
+            _log.info("%s has %d new partitions", self.topic.name, len(added))
 
     def _watermarks(self, partition: int, seconds: float = ANSWER_SECONDS) -> tuple[int, int]:
         place = TopicPartition(self.topic.name, partition)

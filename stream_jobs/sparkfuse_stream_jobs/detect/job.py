@@ -46,6 +46,7 @@ CREATE TABLE live_by_window (
   'properties.isolation.level' = 'read_committed',
   'properties.auto.offset.reset' = 'earliest',
   'scan.startup.mode' = 'group-offsets',
+  'scan.topic-partition-discovery.interval' = '2 s',
   'scan.watermark.idle-timeout' = '2 s',
   'value.format' = 'raw'
 )

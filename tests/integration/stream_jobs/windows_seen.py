@@ -41,6 +41,10 @@ class Seen:
             elif message.error() is None:
                 self.dead.append(json.loads(message.value()))
 
+    def follow_new_partition(self, number: int) -> None:
+        """Read a partition of the topic live that was added after the start."""
+        self._consumer.incremental_assign([TopicPartition(f"{self.prefix}.live", number, 0)])
+
     def close(self) -> None:
         """Close the consumer."""
         self._consumer.close()

@@ -1,0 +1,115 @@
+"""Tests the windows job with a dead shipper's open transaction, and with partitions that are added while it runs."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions
+
+from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_collectors.ship.broker import TRANSACTION_SECONDS
+from sparkfuse_stream_jobs.ticks import murmur2
+from tests.integration.stream_jobs.scripted_application import ScriptedApplication
+from tests.integration.stream_jobs.windows_seen import Seen
+from tests.kafka import settings_of
+from tests.waiting import wait_for
+
+pytestmark = pytest.mark.timeout(900)
+TASKS = 5
+
+
+@pytest.fixture(scope="module")
+def seen(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, start_job: Any) -> Iterator[Seen]:
+    """Yield the rows that a windows job on its own topics writes."""
+    prefix, home = f"test-{uuid.uuid4().hex[:10]}", Path(tmp_path_factory.mktemp("windows"))
+    environment = {
+        "SPARKFUSE_HOME": str(home / "home"),
+        "SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap,
+        "SPARKFUSE_TOPIC_PREFIX": prefix,
+        "SPARKFUSE_WINDOW_MS": "1000",
+    }
+    (home / "home").mkdir()
+    ensure_topics(settings_of(kafka_bootstrap, prefix))
+    seen = Seen(kafka_bootstrap, prefix)
+    job = start_job("sparkfuse_stream_jobs.windows", environment, home / "windows.log")
+    job.wait_until_running()
+    yield seen
+    seen.close()
+    job.stop()
+
+
+def application(seen: Seen, partition: int, partitions: int) -> ScriptedApplication:
+    """Return a new application whose facts have the given partition, if the topic has ``partitions``."""
+    names = (f"app-{uuid.uuid4().hex[:12]}" for _ in range(10_000))
+    app_id = next(name for name in names if murmur2(name.encode()) % partitions == partition)
+    start_ms = time.time_ns() // 1_000_000
+    return ScriptedApplication(seen.bootstrap, f"{seen.prefix}.facts", app_id, start_ms)
+
+
+def run_to_its_end(app: ScriptedApplication) -> None:
+    """Send all facts of an application with one stage of TASKS tasks."""
+    app.send_fact("application_started", lane="reserved", name="scripted")
+    app.send_fact("stage_started", lane="reserved", stage_id=0, stage_attempt=0, num_tasks=TASKS)
+    for task in range(TASKS):
+        app.send_fact("task_ended", stage_id=0, stage_attempt=0, task_id=task, outcome="succeeded", duration_ms=10)
+    app.send_fact("stage_ended", lane="reserved", stage_id=0, stage_attempt=0)
+    app.send_fact("application_ended", lane="reserved", ended_ms=app.start_ms + 1000)
+    app.flush()
+
+
+def ended(seen: Seen, app: ScriptedApplication) -> tuple[int, float]:
+    """Wait for the end of the application; return its number of finished tasks, and the completeness."""
+    row = seen.wait_for(app.app_id, "app_live", lambda row: row.application.ended_ms > 0)
+    return row.application.finished_tasks, row.completeness
+
+
+def test_open_transaction_of_a_dead_shipper_makes_no_fact_late(seen: Seen) -> None:
+    """Until the broker aborts the transaction, facts behind it wait; none is late, and none is lost."""
+    waiting = application(seen, partition=0, partitions=2)
+    dead = Producer(
+        {
+            "bootstrap.servers": seen.bootstrap,
+            "transactional.id": f"{seen.prefix}.dead",
+            "transaction.timeout.ms": int(TRANSACTION_SECONDS * 1_000),
+        }
+    )
+    dead.init_transactions(60)
+    dead.begin_transaction()
+    dead.produce(f"{seen.prefix}.facts", b"never committed", partition=0)
+    assert dead.flush(60) == 0
+    began = time.monotonic()
+    run_to_its_end(waiting)
+
+    assert ended(seen, waiting) == (TASKS, 1.0)
+    assert time.monotonic() - began > TRANSACTION_SECONDS / 2, "the transaction did not delay the facts behind it"
+
+
+def test_added_partitions_are_read(seen: Seen) -> None:
+    """Facts in a partition that was added while the job runs are read, and rows are written to added partitions."""
+    admin = AdminClient({"bootstrap.servers": seen.bootstrap})
+    for name, count in (("facts", 4), ("live", 3)):
+        topic = f"{seen.prefix}.{name}"
+        admin.create_partitions([NewPartitions(topic, count)])[topic].result(60)
+    seen.follow_new_partition(2)
+    wait_for(lambda: records_of(seen, partition=3) >= 3, 120, "ticks in the new partition")
+    apps = [application(seen, partition, partitions=4) for partition in range(4)]
+    for app in apps:
+        run_to_its_end(app)
+
+    assert [ended(seen, app) for app in apps] == [(TASKS, 1.0)] * 4
+
+
+def records_of(seen: Seen, partition: int) -> int:
+    """Return the number of records in a partition of the topic facts."""
+    consumer = Consumer({"bootstrap.servers": seen.bootstrap, "group.id": "test"})
+    try:
+        _, end = consumer.get_watermark_offsets(TopicPartition(f"{seen.prefix}.facts", partition), timeout=60)
+        return int(end)
+    finally:
+        consumer.close()
