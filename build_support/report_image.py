@@ -1,4 +1,4 @@
-"""Draw docs/images/report.png: the HTML report of a log of the repository, as Chromium shows it.
+"""Draw docs/images/report.png: the HTML report of one of the repository's logs, as Chromium shows it.
 
 Run it after a change of the report: .venv/bin/python build_support/report_image.py
 """
@@ -23,7 +23,7 @@ IMAGE = ROOT / "docs/images/report.png"
 WIDTH = 1100
 """Pixels; the report adapts to this width."""
 MAX_HEIGHT = 1780
-"""Pixels; shows the heading, the findings, the query and the timeline."""
+"""Pixels; this height is enough for the heading, the findings, the query and the timeline."""
 DRAWN_SECONDS = 60
 
 

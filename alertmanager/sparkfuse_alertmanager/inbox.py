@@ -82,8 +82,8 @@ class Inbox:
         try:
             self._consumer.commit(offsets=self._positions(ends), asynchronous=False)
         except KafkaException as error:
-            # Either another member has the partition, or the broker is unavailable. In both cases the batch is read
-            # again, which is harmless.
+            # Either another member of the group now has the partition, or the broker is unavailable. In both cases the
+            # batch is read again, which is harmless.
             log.warning("offsets were not committed: %s", error)
 
     def rewind(self) -> None:

@@ -31,7 +31,7 @@ _blocks: ContextVar[tuple[tuple[CircuitBreaker, Block], ...]] = ContextVar("spar
 
 
 class CircuitBreaker:
-    """Limits blocks of job code, and explains when Sparkfuse stopped one; if it cannot check, the job may continue.
+    """Limits blocks of job code, and explains why Sparkfuse stopped a block; if it cannot check, the job may continue.
 
     The fuse is open from the first act until `reset`, so a loop over `should_continue` does not start again.
     Use a breaker as a context manager, as a decorator (also of `async def` functions), or call its `guard`.
@@ -85,7 +85,7 @@ class CircuitBreaker:
         return str(self.state()["state"]) != "open"
 
     def check(self) -> None:
-        """Raise if the fuse is open, and report new warnings by `on_warn`.
+        """Raise if the fuse is open, and report new warnings as `on_warn` specifies.
 
         Raises:
             FuseBlownError: a signal has stopped a part of this application.

@@ -42,7 +42,7 @@ class Limits:
 
 
 def as_bytes(size: int | str) -> int:
-    """Return the number of bytes that a number or a string such as 512m or 10g states."""
+    """Return a number of bytes, given as a number or as a string such as 512m or 10g."""
     found = re.fullmatch(r"(\d+)([kmgt]?)b?", str(size).strip().lower())
     if found is None:
         raise ValueError(f"not a size: {size!r}; write for example 512m or 10g")

@@ -53,7 +53,7 @@ class PluginDriver:
         self._limits.safePoint(tag, begins)
 
     def cancel(self, tag: str) -> None:
-        """Do nothing: the plugin cancels."""
+        """Do nothing: the plugin cancels the jobs."""
 
 
 class TagDriver:

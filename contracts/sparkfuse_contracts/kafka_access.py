@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
 ANSWER_SECONDS = 30.0
-"""How long to wait for an answer: a broker that has just started needs this long if all clients connect at once."""
+"""How long to wait for an answer: a broker that has just started needs this long if all clients connect together."""
 NEW_TOPIC_SECONDS = 3.0
-"""For this long, a broker may not list a topic that was just created."""
+"""The longest time after which a broker lists a topic that was just created."""
 COORDINATOR_SECONDS = 30.0
 """How long to wait for the first consumer group of a broker: the broker must first create the offsets topic."""
 POLL_SECONDS = 0.05

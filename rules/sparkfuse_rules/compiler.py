@@ -131,7 +131,7 @@ def fuse_columns(rule: Rule) -> frozenset[str]:
 def needs_sql(rule: Rule, dialect: Dialect) -> str:
     """Return the SQL condition that is true if ``fuse.when`` and all ``fuse.needs`` are true; NULL for NULL evidence.
 
-    A need is left out if its counter is no column of the view, because stored rows do not have it.
+    A condition of ``fuse.needs`` is left out if its counter is not a column of the view, because stored rows lack it.
     """
     known = [condition for condition in signal_conditions(rule) if condition.column in VIEWS[rule.view]]
     needs = [f"{each.column} {each.operator} {each.threshold!r}" for each in known]

@@ -30,7 +30,7 @@ _ARITHMETIC: Mapping[type[exp.Expr], Callable[[float, float], float]] = {
 
 
 def scope_of_view(view: str) -> str | None:
-    """Return the scope of a policy by the view of its rule; None if no act has a target there."""
+    """Return the scope of a policy by the view of its rule; None if its rows name no target for an act."""
     return next((each.scope for each in hook_counters.SCOPES if each.view == view), None)
 
 
@@ -61,7 +61,7 @@ def signal_conditions(rule: Rule) -> tuple[Condition, ...]:
 
 
 def conditions_hold(conditions: Sequence[Condition], counters: Mapping[str, float]) -> bool:
-    """Return whether all conditions hold; a condition on a counter that is absent does not hold."""
+    """Return whether all conditions are true; a condition on an absent counter is false."""
     return all(
         each.column in counters and COMPARISONS[each.operator](counters[each.column], each.threshold)
         for each in conditions
@@ -78,7 +78,7 @@ def _condition(rule: Rule, place: str, text: str) -> Condition:
 
 
 def _compared_name(place: str, text: str) -> str:
-    """Return the name on the left of a comparison. Raises RuleError if the text is no such comparison."""
+    """Return the name on the left of a comparison. Raises RuleError if the text is not such a comparison."""
     tree = parse_expression(place, text)
     if type(tree) not in _OPERATORS or not isinstance(tree.this, exp.Column):
         raise RuleError(f"{place}: must compare one counter with a number or :param, but is {text!r}")

@@ -57,13 +57,17 @@ def read_fuse(file: str, view: str, value: object) -> FusePolicy | None:
 
 
 def check_fuse_cases(rule: Rule) -> None:
-    """Check the needs, and that each case acts as stated with the default thresholds. Raises RuleError."""
+    """Check ``needs``, and that it gives each case's ``act`` with the default thresholds. Raises RuleError."""
     signal_conditions(rule)
     defaults = rule.with_params({name: param.default for name, param in rule.params.items()})
     conditions = signal_conditions(defaults)
     for case in rule.fuse.cases if rule.fuse else ():
         if conditions_hold(conditions, case.counters) is not case.act:
-            raise RuleError(f"{rule.file}: fuse.cases: {case.name!r}: the needs {'do not ' * case.act}hold")
+            stated, actual = str(case.act).lower(), "not all" if case.act else "all"
+            raise RuleError(
+                f"{rule.file}: fuse.cases: {case.name!r}: the case says act: {stated}, "
+                f"but the conditions in `needs` are {actual} true"
+            )
 
 
 def _actions(place: str, value: object, scope: str) -> tuple[str, ...]:

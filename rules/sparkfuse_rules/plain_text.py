@@ -21,7 +21,7 @@ _MARKUP = re.compile("[<>&]")
 
 
 def plain(text: str, limit: int) -> str:
-    """Return the text on one line, without hidden characters and secrets; beyond ``limit``, an ellipsis ends it.
+    """Return the text on one line, without hidden characters and secrets; if it is longer than ``limit``, it is cut.
 
     Collectors remove secrets too; this function is the last check before a notification.
     """

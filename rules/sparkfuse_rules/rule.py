@@ -47,7 +47,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class FuseCase:
-    """Counters of a hook, and whether all needs of the policy hold for them. Absent counters are not known."""
+    """Counters of a hook, and whether they satisfy all ``needs`` of the policy. Absent counters are not known."""
 
     name: str
     counters: Mapping[str, int]

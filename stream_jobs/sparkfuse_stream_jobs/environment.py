@@ -64,7 +64,7 @@ STATE: Mapping[str, str] = {
 def table_environment(
     name: str, settings: Settings, **configuration: str
 ) -> tuple[StreamExecutionEnvironment, StreamTableEnvironment]:
-    """Start the JVM and return the environments of the job ``name``, which restores its newest complete checkpoint.
+    """Start the JVM and return the environments of the job ``name``; the job restores its newest complete checkpoint.
 
     ``configuration`` contains Flink options that override the defaults: ``**{"parallelism.default": "2"}``. Raises
     MissingPartError if Java or a jar is missing.

@@ -21,7 +21,7 @@ _HOOK_ATTRIBUTES = ("_yarn_application_id",)
 _log = logging.getLogger("airflow.task.sparkfuse")
 
 ApplicationId = Callable[[], "str | None"]
-# Exceptions by which a task chooses its own state. They are listed by name, because their modules differ between
+# Exceptions with which a task chooses its own state. They are listed by name, because their modules differ between
 # Airflow 2 and 3.
 _OWN_STATES = frozenset(
     {

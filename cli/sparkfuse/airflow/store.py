@@ -17,7 +17,7 @@ WAIT_SECONDS = 20.0
 POLL_SECONDS = 1.0
 _ANSWER_SECONDS = 10
 
-# A hook that only warned, or refused, stopped nothing, whatever happened to the application afterwards.
+# If the hook only warned or refused, it stopped nothing, regardless of what happened to the application afterwards.
 _STOPPED = """
 SELECT ifNull(reason, '') AS text FROM audit
 WHERE app_id = {app_id:String} AND step = 'sent' AND mode = 'act' AND action != 'warn' AND signal_id NOT IN (

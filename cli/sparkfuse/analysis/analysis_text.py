@@ -316,7 +316,7 @@ def _tasks(stage: AnalysedStage, _: int) -> str:
 
 
 def _name(stage: AnalysedStage, _: int) -> str:
-    """Return the stage's name without the number of its query, which the heading above contains."""
+    """Return the stage's name without the number of its query, because the heading above contains that number."""
     return readable(_QUERY_PREFIX.sub("", stage["stage_name"] or "?", count=1), 80)
 
 

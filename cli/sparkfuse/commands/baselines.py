@@ -24,7 +24,9 @@ _INTERNAL = ("MethodAccessor", "$anonfun", "CompletableFuture", "ThreadPoolExecu
 commands = typer.Typer(help="Show baselines of jobs and the durations expected from them.")
 Name = Annotated[str, typer.Argument(help="Job key, as shown by `sparkfuse runs`.")]
 Bytes = Annotated[int | None, typer.Option("--bytes", min=1, help="Bytes that the next run reads (input and shuffle).")]
-Records = Annotated[int | None, typer.Option("--records", min=1, help="Input and shuffle records of the next run.")]
+Records = Annotated[
+    int | None, typer.Option("--records", min=1, help="Records that the next run reads (input and shuffle).")
+]
 Rows = Annotated[
     int | None,
     typer.Option(

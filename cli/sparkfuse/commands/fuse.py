@@ -233,7 +233,7 @@ def actuator(
     backend: Annotated[str, typer.Option("--backend", help="kubernetes, yarn, databricks or standalone.")],
     config: Annotated[Path, typer.Option("--config", help="The configuration file of the actuator.")],
 ) -> None:
-    """Run the external actuator, which ends hung and zombie applications by their cluster manager, until SIGTERM."""
+    """Run the external actuator, which ends hung and zombie applications through the cluster manager, until SIGTERM."""
     from sparkfuse_native_analytics.fuse_actuator.__main__ import main
 
     raise typer.Exit(main(["--backend", backend, "--config", str(config)]))

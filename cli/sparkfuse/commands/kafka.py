@@ -30,7 +30,7 @@ Principals = Annotated[
 Prefix = Annotated[str, typer.Option("--prefix", help="Prefix of the topics (default: SPARKFUSE_TOPIC_PREFIX).")]
 Form = Annotated[Format, typer.Option("--format", help="Commands of kafka-acls, or one JSON document.")]
 OldBrokers = Annotated[
-    bool, typer.Option("--old-brokers", help="Add IDEMPOTENT_WRITE, which brokers before Kafka 3.0 require.")
+    bool, typer.Option("--old-brokers", help="Also grant IDEMPOTENT_WRITE, which writers need on Kafka before 3.0.")
 ]
 Apply = Annotated[bool, typer.Option("--apply", help="Add the permissions to the broker instead of printing them.")]
 

@@ -58,7 +58,7 @@ def cases() -> tuple[Case, ...]:
             "hung_lookup.py",
             "hung",
             expects="task_stuck",
-            # The demonstration stops the job in the middle, and `job_failed` reports that as information.
+            # The demonstration stops the job in the middle, and `job_failed` reports that with severity info.
             allows=frozenset({"job_failed"}),
             stop_when_paged=True,
         ),

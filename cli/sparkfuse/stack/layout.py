@@ -140,7 +140,7 @@ class Layout:
 
     @property
     def address_file(self) -> Path:
-        """The file with the addresses of a running stack, which other commands read."""
+        """The file with the addresses of a running stack; other commands read this file."""
         return self.home / "stack.json"
 
     @property

@@ -140,7 +140,7 @@ class Supervisor:
         self._report(name, f"exited with {code}, restart in {wait:.1f} s")
 
     def stop(self) -> None:
-        """Stop all processes in reverse order of their start; all except the broker get SIGTERM at once."""
+        """Stop all processes in reverse order of their start; all except the broker get SIGTERM at the same time."""
         for process in self._processes.values():
             if process.service.name != "kafka":  # the broker stops last, so that the others can send their records
                 process.terminate()

@@ -18,7 +18,7 @@ class BrokenFileError(ValueError):
 
 
 class Bookmark(NamedTuple):
-    """A position where reading can start: the codec, and the compressed and plain bytes before it."""
+    """A position where reading can start: the codec, and how many compressed and plain bytes precede it."""
 
     codec: str
     packed: int

@@ -18,7 +18,7 @@ from sparkfuse_contracts.kafka_clients import producer_configuration
 from sparkfuse_contracts.settings import Settings
 
 ANSWER_SECONDS = 10.0
-# After its start, a broker needs some seconds to load its transactions.
+# After its start, a broker needs a few seconds to load its transactions.
 START_SECONDS = 30.0
 # The broker aborts the transaction of a shipper that died after this time and at most ten seconds more. Until then no
 # later record of its partitions is read. The time must be much shorter than IDLE_MS of the windows job.
@@ -29,7 +29,7 @@ _log = logging.getLogger("sparkfuse.ship")
 
 
 class Broker:
-    """A transactional producer with the shipper's name, which waits while no broker answers.
+    """A transactional producer with the shipper's name; it waits while no broker answers.
 
     ``on_rejected`` is called for each record that Kafka rejects; a dead letter replaces the record.
     """

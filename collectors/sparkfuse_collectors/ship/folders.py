@@ -40,7 +40,7 @@ class Ages:
 
 @dataclass
 class MissingLog:
-    """The number of scans that did not find a log, and the time since which the log is missing.
+    """The number of scans that did not find a log, and when the time limit of the missing log began.
 
     Only scans that could have found the log are counted.
     """
@@ -51,7 +51,7 @@ class MissingLog:
 
 @dataclass
 class ReplacementFolder:
-    """Another folder at the path of a followed folder, and the time since which every scan has found logs in it."""
+    """Another folder at the path of a followed folder, and when the series of scans that found logs in it began."""
 
     identity: str
     since: float
@@ -195,8 +195,8 @@ class Folders:
         """Decide whether the folder at the path is still the followed folder; a new mount changes a folder's identity.
 
         A folder that contains a known log is the followed folder. If no known log appears, the folder was created
-        again, or its logs were deleted while no shipper ran. Such a folder is accepted if it contains other logs for
-        longer than an outage of a mount may last.
+        again, or its logs were deleted while no shipper ran. Such a folder is accepted if it has contained other logs
+        for longer than an outage of a mount may last.
         """
         if not seen or identity == folder.identity:
             folder.replacement = None

@@ -47,7 +47,7 @@ class Liveness:
 
 
 def modified_at(found: FoundLog) -> float:
-    """Return when the store last saw a change of the log, in seconds."""
+    """Return the time of the log's last change that the file system reports, in seconds since 1970."""
     return found.modified_ms / 1000
 
 

@@ -92,7 +92,7 @@ def next_state(state: LogState, event: LogEvent) -> LogState:
     try:
         return TRANSITIONS[state, event]
     except KeyError:
-        raise ValueError(f"a log that is {state.name} cannot be {event.name}") from None
+        raise ValueError(f"the event {event.name} is not possible for a log in state {state.name}") from None
 
 
 def restored_state(stored_name: str, *, has_sent_facts: bool) -> LogState:

@@ -204,7 +204,7 @@ class ShippingLoop:
         return batch.size_bytes >= self.pace.batch_bytes or len(batch) >= self.pace.batch_records
 
     def _read(self, files: Files, tail: LogTail, batch: Batch) -> tuple[int, bool]:
-        """Read a part of one log; return the number of its facts, and whether more can be read at once."""
+        """Read a part of one log; return the number of facts in that part, and whether the log has more to read now."""
         now = self.clock()
         before = (tail.gaps, tail.rewritten, tail.state)
         try:
@@ -282,7 +282,7 @@ class ShippingLoop:
 
 
 def _has_changed(before: Position | None, after: Position | None) -> bool:
-    """Whether a position changed. The time of the last change, which a position contains, is not compared."""
+    """Whether a position changed. The field with the time of the last change is not compared."""
     if before is not None and after is not None:
         before.updated_ms = after.updated_ms
     return before != after

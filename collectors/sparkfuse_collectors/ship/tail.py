@@ -29,7 +29,7 @@ from sparkfuse_kernel import INFREQUENT_EVENTS, NoApplicationError
 
 @dataclass
 class ReadResult:
-    """The records of facts that were read, the number of malformed lines, and whether more can be read at once."""
+    """The records of facts that were read, the number of malformed lines, and whether the log has more to read now."""
 
     records: list[bytes] = field(default_factory=list)
     malformed: int = 0
@@ -41,8 +41,8 @@ class LogTail:
 
     ``name`` stays the same when the log is renamed. ``reason`` explains why the log is quarantined. ``gaps`` is the
     number of files that were lost before they were read. ``rewritten`` is the number of times that another
-    application's log got this name. ``behind_since`` is the time in seconds since which a part of the log is unread, 0
-    if everything was read. ``abandoned`` is the time in seconds without a change after which the writer counts as dead.
+    application's log got this name. ``behind_since`` is when a part of the log became unread, in seconds since 1970; 0
+    if nothing is unread. ``abandoned`` is the time in seconds without a change after which the writer counts as dead.
     """
 
     __slots__ = (

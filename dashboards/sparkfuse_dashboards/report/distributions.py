@@ -140,7 +140,7 @@ def _column(tasks: pa.Table, name: str) -> Numbers:
 
 
 def _summary(title: str, summary: Mapping[str, Any], shown: Any) -> tuple[str, Sequence[str]]:
-    """Return one row of the table beside the charts, which contains the values of a chart as text."""
+    """Return one row of the table beside the charts; the row contains the values of a chart as text."""
     if not number(summary.get("n")):
         return title, ("0", *(["unknown"] * 5))
     return title, (count(summary["n"]), *(shown(summary.get(name)) for name in ("min", "median", "p95", "max", "sum")))

@@ -20,7 +20,7 @@ _LARGEST = 2**63
 
 
 def clean(value: object, longest: int = MAX_TEXT) -> str:
-    """Return text without control, formatting and surrogate characters; beyond ``longest``, an ellipsis ends it.
+    """Return text without control, formatting and surrogate characters; if it is too long, an ellipsis ends it.
 
     Right-to-left marks and zero-width characters (Unicode category Cf) could make one name look like another.
     """

@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads seven bits of each byte. Most numbers fit into one 64-bit word, which is read at once.
+    /// Reads seven bits of each byte. Most numbers fit into one 64-bit word, which is read in one step.
     #[inline]
     fn long_varint(&mut self) -> Result<u64, WireError> {
         let Some((word, _)) = self.rest.split_first_chunk() else {

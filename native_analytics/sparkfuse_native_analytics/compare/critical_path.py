@@ -1,4 +1,4 @@
-"""Assigns each moment of a run to exactly one stage, the one that the run waits for, or to time outside stages."""
+"""Assigns each moment of a run either to the one stage that the run waits for, or to time outside stages."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class Executor:
 
 @dataclass(frozen=True)
 class Query:
-    """One query (SQL execution) with its display names and its duration; None if the query has no end."""
+    """One query (SQL execution) with its display names, and its duration (None if the query has no end)."""
 
     query_id: int
     name: str

@@ -124,7 +124,7 @@ def _attempt(row: StageRow, until: int) -> Attempt:
 def _share_of_successful(row: StageRow) -> Callable[..., int]:
     """Return a function that estimates how much of a sum belongs to successful task attempts.
 
-    The kernel sums over all ended task attempts with metrics, also over failed ones, whose data is then read again. The
+    The kernel's sums include failed task attempts with metrics, although later attempts read their data again. The
     share of failed attempts in a sum is assumed to be proportional to their number.
     """
     measured = _count(row, "tasks") - _count(row, "without_metrics")

@@ -1,1 +1,1 @@
-"""The external actuator: on a signed signal, it ends a hung or zombie application by its cluster manager."""
+"""The external actuator: on a signed signal, it ends a hung or zombie application through its cluster manager."""

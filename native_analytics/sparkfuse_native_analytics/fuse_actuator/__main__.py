@@ -42,7 +42,7 @@ _log = logging.getLogger("sparkfuse.fuse_actuator")
 def main(arguments: list[str] | None = None) -> int:
     """Run the external actuator; errors at the start are printed as one sentence."""
     parser = argparse.ArgumentParser(
-        prog="sparkfuse fuse actuator", description="Ends hung and zombie applications by their cluster manager."
+        prog="sparkfuse fuse actuator", description="Ends hung and zombie applications through their cluster manager."
     )
     parser.add_argument("--backend", choices=list(BACKENDS), required=True, help="the cluster manager")
     parser.add_argument("--config", type=Path, required=True, help="the configuration file of the actuator")
@@ -77,7 +77,7 @@ def _run(settings: Settings, config: Path, backend: str, stop: threading.Event) 
             start_http_server(settings.metrics_port, addr=settings.metrics_address)
     except (KafkaUnavailableError, TopicError, OSError) as error:
         return _fail(str(error), UNAVAILABLE)
-    _log.info("following signals for %s in mode %s with %s policies", own.cluster, own.mode, len(policies))
+    _log.info("reading signals for cluster %s in mode %s, with %s policies", own.cluster, own.mode, len(policies))
     _follow(actuator, manager, reader, metrics, stop)
     return 0
 

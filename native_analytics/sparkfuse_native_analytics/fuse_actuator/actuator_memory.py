@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 HOUR_MS = 3_600_000
-# Longer than signals and approvals are valid, and longer than the hour of the budgets.
+# Entries are kept longer than signals and approvals are valid, and longer than the hour for which a budget applies.
 FORGET_MS = 24 * HOUR_MS
 
 

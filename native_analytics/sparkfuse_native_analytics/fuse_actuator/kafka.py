@@ -94,7 +94,7 @@ class SignalReader:
 
 
 class KafkaEdge:
-    """The actuator's edge to a real broker and the real clocks."""
+    """Connects the actuator to a real broker and to the real clocks."""
 
     def __init__(
         self,

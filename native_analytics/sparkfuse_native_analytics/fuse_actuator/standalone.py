@@ -1,4 +1,4 @@
-"""Spark's standalone master: finds the application in its list, and ends it by the form of the web interface.
+"""Spark's standalone master: finds the application in its list, and ends it through the form of the web interface.
 
 The REST server of the master (spark.master.rest.enabled) only knows drivers that were submitted to it. Neither this
 server nor the list shows which driver belongs to which application, so the actuator kills no driver.

@@ -110,7 +110,7 @@ class ActRegistry:
         return {run for (run, _), fuse in self._fuses.items() if fuse.state is State.OPEN}
 
     def over_budget(self, act: Act, now_ms: int, budget: Budget) -> str | None:
-        """Name a budget that is exhausted, in one sentence; None if there is none. Each mode has budgets of its own."""
+        """Return a sentence that names an exhausted budget; None if none is. Each mode has budgets of its own."""
         spent = [each for each in self._acts.values() if each.mode == act.mode and now_ms - each.at_ms < HOUR_MS]
         used = {
             "job_per_hour": sum(each.job_key == act.job_key for each in spent),

@@ -16,7 +16,7 @@ REQUESTED = "approval_requested"
 
 
 class ApprovalBook:
-    """The approvals that people gave, which of them were used, and which approvals were requested."""
+    """The approvals that people gave, those that were used, and those that were requested."""
 
     def __init__(self, keys: Mapping[str, TrustedKey], revoked: Callable[[], frozenset[str]]) -> None:
         """``revoked`` returns the ids of revoked keys."""

@@ -31,7 +31,7 @@ from sparkfuse_native_analytics.fuse_controller.view import Ending, LiveView, Ru
 from sparkfuse_rules.rule import EXTERNAL_STOP, WARN
 
 STARTED, BIG_PICTURE = "started", "big_picture"
-# Largest number of targets that are considered for probes at once, those that run longest first.
+# Largest number of targets that one evaluation considers for probes; those that have run longest come first.
 PROBE_CANDIDATES = 1_000
 
 
@@ -201,7 +201,7 @@ class FuseController:
         return records.make_signal(target, action, generation, epoch, now_ms, probe=probe)
 
     def _work_to_probe(self, variant: Variant, now_ms: int, left: int) -> Iterator[RunningWork]:
-        """Yield running work of a rule that can stop work; a policy that only warns needs no record."""
+        """Yield running work of a rule that can stop work; a policy that only warns needs no record of probes."""
         if variant.rule.fuse is None or not variant.rule.fuse.stops:
             return
         if EXTERNAL_STOP in variant.rule.fuse.stops:
@@ -223,7 +223,7 @@ class FuseController:
 
     def _probe_work(self, variant: Variant, work: RunningWork, environment: Environment) -> None:
         now_ms, scope = environment.now_ms(), work.scope
-        # Without a finding the job is not known, so holds of the job are not checked. This is safe, because a probe
+        # Without a finding the job is not known, so holds on the job are not checked. This is safe, because a probe
         # stops nothing.
         target = Target(scope.run, "", scope.rule, variant.policy_hash, scope.stage, scope.query_id, scope.task_id)
         policy = variant.rule.fuse

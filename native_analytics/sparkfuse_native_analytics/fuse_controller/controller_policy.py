@@ -1,4 +1,4 @@
-"""The policy of the fuse controller. It is reloaded when sparkfuse.yaml changes, so that a hold takes effect at once.
+"""The policy of the fuse controller. It is reloaded when sparkfuse.yaml changes, so a hold takes effect immediately.
 
 If the file is deleted or becomes invalid, every rule is set to shadow mode: a typing error in a hold must not leave the
 fuse armed.
@@ -104,14 +104,15 @@ def read_policies(settings: Settings, catalog: Path | None = None) -> Controller
 def read_controller_policy(settings: Settings, catalog: Path | None = None) -> ControllerPolicy:
     """Read the policies, and check that a signing key exists if a mode needs one.
 
-    Raises RuleError for errors in the rules or sparkfuse.yaml, and if a mode that signs has no key.
+    Raises RuleError for errors in the rules or sparkfuse.yaml, and if a mode needs signed signals, but no signing key
+    is set.
     """
     policy = read_policies(settings, catalog)
     signing = [each.rule for each in policy.watched() if policy.mode(each.rule) in SIGNING_MODES]
     if signing and settings.signing_key_file is None:
         names = ", ".join(dict.fromkeys(rule.id for rule in signing))
         raise RuleError(
-            f"the fuse of {names} is in mode {policy.mode(signing[0])}, which signs, "
+            f"the fuse of {names} is in mode {policy.mode(signing[0])}, which needs signed signals, "
             "but SPARKFUSE_SIGNING_KEY names no private key (sparkfuse up makes one)"
         )
     return policy

@@ -99,7 +99,7 @@ class ControlBook:
         return [control for control, _ in self._controls.values()]
 
     def unverified(self) -> Mapping[str, str]:
-        """Return why each unverified record could not be verified, by the key of the record."""
+        """Return the reason for each record that could not be verified, by the record's key."""
         return dict(self._unverified)
 
     def _in_force(self, kind: str, now_ms: int) -> Iterator[tuple[str, Control]]:

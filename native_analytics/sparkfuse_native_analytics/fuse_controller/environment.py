@@ -24,7 +24,7 @@ class Environment(Protocol):
         """Read the records that have arrived, so that an act uses the latest rows."""
 
     def health(self) -> Health:
-        """Return whether all partitions were read to their end, and how much the own clock differs from Kafka's."""
+        """Return whether all partitions were read to their end, and how far the local clock differs from Kafka's."""
 
     def silences(self) -> Sequence[Silence]:
         """Return the active silences. Raises SilencesUnknownError."""
@@ -33,8 +33,8 @@ class Environment(Protocol):
         """Write audit records (key and content) and signals in one transaction; return the broker's time of the last.
 
         The result is None if the broker's time is not known.
-        Raises OSError if nothing was written. Raises FencedError, after which the process must end, if another
-        controller has taken over or if it is unknown whether the transaction was committed.
+        Raises OSError if nothing was written. Raises FencedError if another controller has taken over, or if it is
+        unknown whether the transaction was committed; the process must then end.
         """
 
 

@@ -1,7 +1,7 @@
 """The state machine of the fuse of one application and rule; pure functions, so that a table can test each transition.
 
 closed     no act is in progress; the next match of the rule blows the fuse.
-open       the fuse has blown; there is no second act until the first act had time to take effect.
+open       the fuse has blown; a second act must wait until the first act has had time to take effect.
 half-open  the cool-down is over; the next match blows the fuse again, and a quiet period closes it.
 Source of the states: Nygard, Release It!, and resilience4j.
 """
@@ -38,7 +38,7 @@ class Fuse:
 
 
 def blow(fuse: Fuse, now_ms: int) -> Fuse:
-    """Return the fuse after an act, even if the mode only records the act. Call this only if ready() is true."""
+    """Return the fuse after an act, or after an act that the mode only records. Call this only if ready() is true."""
     return replace(fuse, state=State.OPEN, since_ms=now_ms, matched_ms=max(now_ms, fuse.matched_ms))
 
 

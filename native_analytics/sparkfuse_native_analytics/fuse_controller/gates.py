@@ -33,7 +33,7 @@ class AffectedApplications:
 
     def exceeds(self, bounds: BigPicture) -> bool:
         """Return whether so many applications are affected that the platform or Sparkfuse is the likely cause."""
-        # An affected application counts as running even if the view has no recent row of it.
+        # An affected application counts as running even if the view has no recent row about it.
         running = max(self.running, self.affected)
         return self.affected >= bounds.applications and self.affected > bounds.share * running
 

@@ -112,7 +112,7 @@ class Inputs:
             for place in self._consumer.assignment():
                 self._consumer.get_watermark_offsets(place, timeout=ANSWER_SECONDS)
         except (KafkaException, TopicUnavailableError):
-            return  # `behind` reports the partition
+            return  # _checked keeps its value, so `behind` soon reports that the broker does not answer
         self._checked = time.monotonic()
 
     def behind(self) -> str:

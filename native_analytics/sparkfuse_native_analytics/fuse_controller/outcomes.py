@@ -24,7 +24,7 @@ TASK_ROW_MS = 15_000
 
 
 def is_answer(receipt: Receipt, action: str) -> bool:
-    """Return whether the sender of a receipt is the one that carries out the action: hook or external actuator."""
+    """Return whether the receipt is from the part that carries out the action: the hook or the external actuator."""
     return receipt.actor == (ACTUATOR if action == EXTERNAL_STOP else "")
 
 
@@ -83,8 +83,8 @@ class OutcomeBook:
     def _shown(self, act: Act, receipt: Receipt | None) -> tuple[str, str] | None:
         """Return the outcome that a row or the receipt shows; None if neither shows one yet."""
         if act.action == EXTERNAL_STOP:
-            # The rows of a zombie show its end already before the act, so only the receipt shows that its processes
-            # ended.
+            # The rows of a zombie application show its end even before the act, so only the receipt shows that its
+            # processes ended.
             if receipt is not None and receipt.outcome == ENDED:
                 return (ENDED, receipt.reason)
         elif (ended := self._ended(act)) is not None:

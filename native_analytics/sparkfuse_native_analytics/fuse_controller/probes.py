@@ -23,8 +23,8 @@ TRUE_POSITIVE, FALSE_POSITIVE = "true_positive", "false_positive"
 TRUE_NEGATIVE, FALSE_NEGATIVE = "true_negative", "false_negative"
 # The score of a control sample whose run failed for another reason.
 UNRELATED = "unrelated"
-# The score of a probe that another gate than the predicate refused, such as `hold` or `blind`. It shows nothing about
-# the policy.
+# The score of a probe that was refused by a gate other than the predicate, such as `hold` or `blind`. It shows nothing
+# about the policy.
 NOT_EVALUATED = "not_evaluated"
 PREDICATE = "predicate"
 # Largest number of probes for one run and rule, and for all runs in a minute. The load on drivers and broker stays low.
@@ -79,7 +79,7 @@ class Probe:
 
     @property
     def score(self) -> str:
-        """The score of the probe, which must be complete."""
+        """The score of the probe; use it only if the probe is complete."""
         if self.answer == "would_act":
             return FALSE_POSITIVE if self.healthy else TRUE_POSITIVE
         if self.gate != PREDICATE:

@@ -1,4 +1,4 @@
-"""Reads from sparkfuse.yaml on which jobs no act is possible, whatever mode is set and whatever is armed."""
+"""Reads the protected jobs from sparkfuse.yaml: no act on them is possible in any mode or with any arming."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class JobOwner:
 class Protected:
     """Protects each application that matches all patterns (shell style, * and ?); at least one pattern is set.
 
-    An application whose user is not known matches every user pattern, so in doubt the application is protected.
+    An application whose user is not known matches every user pattern, so a missing user never prevents protection.
     """
 
     reason: str

@@ -304,7 +304,7 @@ def _context(rows: pa.Table) -> SessionContext:
 
 
 def _running_sql(rule: Rule) -> str:
-    """Return a condition that is false for an ended application, which rules about its processes still evaluate."""
+    """Return a condition for running applications, because some rules also evaluate processes of ended applications."""
     return f"status = '{RUNNING}'" if rule.view == "app_live" else "TRUE"
 
 

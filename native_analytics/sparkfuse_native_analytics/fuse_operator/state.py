@@ -47,7 +47,7 @@ class AuditLogView:
         return [record for record in self.records if record.app_id == app_id]
 
     def pending_approvals(self, now_ms: int) -> list[AuditRecord]:
-        """Return the requests of approvals of the last hour that no later record used."""
+        """Return the last hour's requests for approval that no later record used."""
         used = {record.digest for record in self.records if record.step == SENT and record.digest}
         return [
             record

@@ -87,6 +87,6 @@ def watch_lag(workers: list[FeedWorker], metrics: LoaderMetrics, stop: threading
                 return
             try:
                 metrics.lag.labels(COMPONENT, worker.feed.topic).set(worker.reader.lag())
-            except (KafkaException, RuntimeError) as error:  # no answer of the broker, or a closed reader
+            except (KafkaException, RuntimeError) as error:  # the broker does not answer, or the reader is closed
                 _log.debug("no lag of %s: %s", worker.feed.topic, error)
         stop.wait(LAG_SECONDS)

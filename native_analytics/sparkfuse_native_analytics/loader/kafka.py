@@ -45,7 +45,8 @@ class TopicReader:
     def start(self, stored: Mapping[int, int]) -> list[int]:
         """Resume after the stored offsets; return the partitions whose stored offset does not exist in Kafka.
 
-        A partition without its stored offset belongs to a topic that was created again; it is read from its beginning.
+        If Kafka does not have a partition's stored offset, the topic was created again, and the partition is read from
+        its beginning.
         """
         renewed = []
         for partition in self.topic.partitions:

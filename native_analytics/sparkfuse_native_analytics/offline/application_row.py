@@ -70,7 +70,7 @@ def application_row(
 
 
 def between_jobs_ms(jobs: pa.Table, end: int) -> int:
-    """Return how many ms from the end of the first job to ``end`` had no running job."""
+    """Return the time in ms, between the end of the first job and ``end``, in which no job ran."""
     times = zip(jobs["submitted_ms"].to_pylist(), jobs["completed_ms"].to_pylist(), strict=True)
     known = sorted((begin, end if done is None else done) for begin, done in times if begin is not None)
     between, ended = 0, None

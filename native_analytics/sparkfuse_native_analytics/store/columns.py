@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sparkfuse_contracts.tables import TableColumn, tables
 
 ENDED_STAGES = "ended_stages"
-# The table of ended stages from event logs; it has the same columns.
+# The table of ended stages from event logs; it has the same columns as ``ended_stages``.
 LOGGED_STAGES = "logged_stages"
 STAGE = "stage"
 # The key of an ended stage; these columns must not be NULL, because ClickHouse does not allow NULL in a key.

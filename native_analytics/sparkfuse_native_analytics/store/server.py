@@ -30,7 +30,7 @@ from sparkfuse_native_analytics.store.request import RequestError, answer_header
 
 USAGE = 2
 UNAVAILABLE = 3
-# One statement uses all cores of the engine, so more statements at once would only wait for each other.
+# One statement uses all cores of the engine, so several statements at the same time would only wait for each other.
 STATEMENTS_AT_ONCE = 8
 STOP_SECONDS = 15
 # The lowest compression level, because loopback is fast and replies are small.

@@ -1,4 +1,4 @@
-"""Exports an application from the store as an OpenTelemetry trace, by OTLP over HTTP."""
+"""Exports an application from the store as an OpenTelemetry trace, using OTLP over HTTP."""
 
 from sparkfuse_native_analytics.traces.export import TraceExportError, export_trace
 

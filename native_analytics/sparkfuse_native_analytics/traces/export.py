@@ -20,7 +20,7 @@ class TraceExportError(RuntimeError):
 
 
 def export_trace(client: Client, app_id: str, endpoint: str) -> int:
-    """Send the latest attempt of an application as one trace by OTLP over HTTP; return the number of spans.
+    """Send the latest attempt of an application as one trace, using OTLP over HTTP; return the number of spans.
 
     ``endpoint`` is the collector's address, such as http://127.0.0.1:4318; OTLP's own path is added when it is missing.
     A trace that is sent again has the same ids. Raises TraceExportError, and StoreEmptyError if the store has no

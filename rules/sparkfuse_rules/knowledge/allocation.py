@@ -35,7 +35,7 @@ class Allocation:
     complete: bool = True
 
     def core_ms(self, at_ms: int) -> int | None:
-        """Return the sum of cores x ms until ``at_ms``; None if no executor or not every executor was counted."""
+        """Return the sum of cores x ms until ``at_ms``; None if there is no executor, or if one was not counted."""
         found = self.cores * at_ms + self.core_base
         return found if self.complete and found > 0 else None
 
@@ -46,7 +46,7 @@ class Allocation:
 
 
 def joined(before: Allocation, cores: int, memory_mib: int | None, at_ms: int) -> Allocation:
-    """Return the allocation after an executor joined at ``at_ms``; ``memory_mib`` is None if it is unknown."""
+    """Return the allocation after an executor was added at ``at_ms``; ``memory_mib`` is None if it is unknown."""
     memory = memory_mib or 0
     return replace(
         before,
@@ -59,12 +59,12 @@ def joined(before: Allocation, cores: int, memory_mib: int | None, at_ms: int) -
 
 
 def left(before: Allocation, cores: int, memory_mib: int | None, at_ms: int) -> Allocation:
-    """Return the allocation after an executor with these cores and this memory left at ``at_ms``."""
+    """Return the allocation after an executor with these cores and this memory was removed at ``at_ms``."""
     return joined(before, -cores, None if memory_mib is None else -memory_mib, at_ms)
 
 
 def driver_memory_mib(configuration: Mapping[str, str]) -> int | None:
-    """Return the heap of the driver in MiB, which runs the tasks in local mode; None if it cannot be read."""
+    """Return the heap in MiB of the driver, because it runs the tasks in local mode; None if it cannot be read."""
     return _mib(configuration.get("spark.driver.memory"), _HEAP_MIB)
 
 

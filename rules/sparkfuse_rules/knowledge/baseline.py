@@ -33,7 +33,7 @@ def expect(
     running: bool = False,
     operator_rows: int | None = None,
 ) -> Expectation | None:
-    """Return the expected duration of a run that started at ``known_before_ms``; None below five known runs.
+    """Return the expected duration of a run that started at ``known_before_ms``; None for fewer than five known runs.
 
     Only samples that were learned before the run started are used, so a run is never compared with itself or a later
     run. The expected duration rises with the work, scales with the durations of the samples, and does not depend on
@@ -45,7 +45,7 @@ def expect(
 
 
 def fit(samples: Sequence[Sample], known_before_ms: int) -> Fit | None:
-    """Return the fitted lines, from which a stage's expectation for any work follows; None below five known runs."""
+    """Return the fitted lines, which give a stage's expectation for any work; None for fewer than five known runs."""
     known = [sample for sample in samples if sample.learned_ms < known_before_ms and sample.wall_ms >= 0]
     normal = [sample for sample in known if not sample.abnormal]
     runs = len({sample.run_key for sample in normal})
@@ -72,7 +72,7 @@ def learn(samples: Sequence[Sample], sample: Sample, limit: int = LIMIT) -> tupl
 
 
 def moved(expectation: Expectation, elapsed_ms: int | None, cpu_ms: int | None) -> str:
-    """Return which of wall time and CPU time is above its p95: ``wall``, ``cpu``, ``both`` or ``none``.
+    """Return the name of the time that is above its p95: ``wall``, ``cpu``, ``both`` or ``none``.
 
     Busy hosts and slow services raise only the wall time. If the stage itself computes more, its CPU time rises too.
     """

@@ -15,7 +15,7 @@ from sparkfuse_rules.knowledge.driver_idle import DriverIdle, fit_driver_idle
 from sparkfuse_rules.knowledge.robust import MAX_MS, median, prediction_factor, spread, theil_sen_slope
 from sparkfuse_rules.knowledge.work import BYTES, MEASURES, NONE, RECORDS, ROWS, Work
 
-# Below five runs, 30 % of outliers cannot be distinguished from the rest.
+# With fewer than five runs, 30 % of outliers cannot be distinguished from the rest.
 MIN_RUNS = 5
 # The smallest spread that the model assumes between undisturbed runs of one stage, on the log scale.
 MIN_SCALE = math.log(1.15)
@@ -35,9 +35,9 @@ UNSEEN_SIZE_REACH = math.log(4)
 # such as class loading or building a table on each executor, takes less than half of the CPU time. Wall time has no
 # such minimum, because a service may take as long for one row as for many.
 CPU_WITH_THE_WORK = 0.5
-# The size in one measure may exceed its learned sizes by at most this factor more than the size in any other measure
-# does. Rows may be wider than before, so bytes may grow faster than records. But if a cache was evicted, a stage reads
-# a million rows instead of a hundred batches, although its work is the same.
+# How many times more the size in one measure may exceed its learned sizes than the measure with the smallest excess.
+# Rows may be wider than before, so bytes may grow faster than records. But if a cache was evicted, a stage reads a
+# million rows instead of a hundred batches, although its work is the same.
 MEASURES_DIFFER = math.log(10)
 # Differences below these are noise from class loading and scheduling: the first tasks of a JVM take 1 to 3 s longer.
 WALL_SLACK_MS = 2000.0

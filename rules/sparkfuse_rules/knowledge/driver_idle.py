@@ -20,7 +20,7 @@ FLOOR_MS = 2000.0
 
 @dataclass(frozen=True)
 class DriverIdle:
-    """The model from earlier runs: the p95 of the ratio, and the usual duration in ms without idle time."""
+    """The model from earlier runs: the p95 of the ratio of idle time to the rest, and the usual rest in ms."""
 
     share_p95: float
     usual_rest_ms: float

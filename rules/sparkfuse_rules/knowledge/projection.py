@@ -64,7 +64,7 @@ def stage_remaining(stage: Mapping[str, Any], application_slots: int = 0) -> Rem
 
 
 def share_of_whole(stage: Mapping[str, Any]) -> float:
-    """Return the share of the stage's tasks that succeeded, which extrapolates a counter to the whole stage.
+    """Return the share of the stage's tasks that succeeded; a counter divided by it estimates the whole stage.
 
     The result is 1.0 if no task is left, or if no task succeeded.
     """
@@ -93,7 +93,7 @@ def late_chance(elapsed_ms: int, limit_ms: int, expected: Expected | None, stage
 
     The result is the higher of two estimates. One estimate uses the earlier runs and the elapsed time, the other the
     running stages. The result is 1 when the elapsed time has reached the limit, and never falls only because time
-    passes. The result is None if there is neither estimate.
+    passes. The result is None if neither estimate can be computed.
     """
     if elapsed_ms >= limit_ms:
         return 1.0

@@ -162,7 +162,7 @@ class QueryPlan:
         computed = islice(self.below(cached, cached=True), MOST_CACHED_NODES)
         optional = {self.names[node] for node in (*part.inputs, *computed)}
         codegen = frozenset(name for name in own if _is_codegen(name))
-        silent = (_SILENT - _READERS - {"WriteFiles"}) | {"Execute"}  # a command has no scope, its write node has
+        silent = (_SILENT - _READERS - {"WriteFiles"}) | {"Execute"}  # a command has no scope, its write node has one
         others = frozenset(name for name in own if name not in codegen and name.split(" ", 1)[0] not in silent)
         return _Scopes(codegen, others, frozenset(optional))
 

@@ -37,7 +37,7 @@ _READING = frozenset({"avro", "csv", "json", "load", "orc", "parquet", "table", 
 _FORMATLESS = frozenset({"load", "table"})
 # The scopes of a stage that reads the schema of files or lists files; such a stage has no other scopes.
 _SCHEMA_SCOPES = frozenset({"parallelize", "mapPartitions", "Scan text", "DeserializeToObject"})
-# Scopes of the JVM's part of Python RDDs, which sends rows to Python workers and receives the results.
+# Scopes of the JVM's part of Python RDDs; this part sends rows to Python workers and receives the results.
 _OF_PYTHON_RDDS = frozenset({"map", "mapPartitions"})
 _PYTHON_SITE = re.compile(r".* at .*\.py:[0-9]+")
 _QUERY_PREFIX = re.compile(r"\Aq(\d{1,18}): ")
@@ -135,7 +135,7 @@ def query_id_of(name: str) -> int | None:
 
 
 def without_query(name: str) -> str:
-    """Return the name of a stage without the number of its query, which differs from run to run."""
+    """Return the name of a stage without the number of its query, because the number differs from run to run."""
     return _QUERY_PREFIX.sub("", name, count=1)
 
 

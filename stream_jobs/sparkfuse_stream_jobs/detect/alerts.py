@@ -97,8 +97,8 @@ def merge(group: FindingGroup | None, part: Finding, now_ms: int) -> FindingGrou
 def next_publication(group: FindingGroup, now_ms: int, intervals: PublishIntervals) -> Publication:
     """Decide what is published at ``now_ms``.
 
-    A record is due at once when the finding starts to fire, resolves or changes its severity; after ``settle_ms`` when
-    runs join or leave; and every ``resend_ms``. A resolved finding is dropped after ``resolved_for_ms``.
+    A record is due immediately when the finding starts to fire, resolves or changes its severity; after ``settle_ms``
+    when runs join or leave; and every ``resend_ms``. A resolved finding is dropped after ``resolved_for_ms``.
     """
     finding = Finding.FromString(group.finding)
     resolved = finding.state == "resolved"

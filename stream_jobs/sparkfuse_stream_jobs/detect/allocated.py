@@ -1,4 +1,4 @@
-"""Adds to each row the cores and the memory that the executors of the application have occupied until then."""
+"""Adds to each row the core time and memory time that the executors of the application used before the row's time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DRIVER, DEFAULT_PROFILE = "driver", 0
 
 
 def memory_mib_of(row: LiveRow, application: ApplicationState) -> int | None:
-    """Return the memory of the executor that joined with this row.
+    """Return the memory in MiB of the executor that this row reports as added; None if it is not known.
 
     Only the default resource profile is known from the application's configuration.
     """
@@ -23,7 +23,7 @@ def memory_mib_of(row: LiveRow, application: ApplicationState) -> int | None:
 
 
 def executor_joined(row: LiveRow, memory_mib: int | None, state: RunState) -> None:
-    """Add the executor that joined with this row to the allocation of the application."""
+    """Add the executor that this row reports as added to the allocation of the application."""
     added, application = row.executor_added, application_of(state)
     at_ms = (added.added_ms or row.window_end_ms) - row.app_start_ms
     allocation = joined(application.allocation, max(0, added.cores), memory_mib, at_ms)
@@ -31,7 +31,7 @@ def executor_joined(row: LiveRow, memory_mib: int | None, state: RunState) -> No
 
 
 def executor_left(row: LiveRow, executor: ExecutorState, state: RunState) -> None:
-    """End the allocation of an executor that was removed with this row."""
+    """End the allocation of the executor that this row reports as removed."""
     application = application_of(state)
     at_ms = (row.executor_removed.removed_ms or row.window_end_ms) - row.app_start_ms
     allocation = left(application.allocation, executor.cores, executor.memory_mib, at_ms)
@@ -39,14 +39,14 @@ def executor_left(row: LiveRow, executor: ExecutorState, state: RunState) -> Non
 
 
 def executor_not_counted(state: RunState) -> None:
-    """Record that the allocation is not known any more, because an executor exceeds the limit of the state."""
+    """Record that the allocation is no longer known, because there are more executors than the state may store."""
     application = application_of(state)
     allocation = replace(application.allocation, complete=False)
     state.application.update(replace(application, allocation=allocation))
 
 
 def fill_allocation(row: LiveRow, state: RunState) -> None:
-    """Add the allocation until the row, and the configured deadline; what is unknown stays absent."""
+    """Add to the row the allocation up to its time, and the configured deadline; unknown values stay absent."""
     application = application_of(state)
     if application.deadline_ms is not None:
         row.run_deadline_ms = application.deadline_ms

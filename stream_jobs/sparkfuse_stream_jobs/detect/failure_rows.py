@@ -32,7 +32,8 @@ from sparkfuse_stream_jobs.detect.state.run_state import (
 )
 
 JOB_LIVE = "job_live"
-# Limits of one application: jobs that are stored at once, and stages of a job that are searched for the first failure.
+# Limits of one application: jobs that are stored at the same time, and stages of a job that are searched for the first
+# failure.
 MAX_JOBS, MAX_STAGES_OF_JOB = 10_000, MOST_STAGES
 
 

@@ -1,4 +1,4 @@
-"""Adds to the run of a finding what the application cost until then, and what stopping it now avoids."""
+"""Adds two costs to the run of a finding: what the application has cost, and what stopping it now would avoid."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def _findings(
 
 
 def _batched(tables: StreamTableEnvironment, table: Table, name: str) -> KeyedStream:
-    """Return a table of key and content as a stream by key, with contents that arrive together in one record."""
+    """Return a table of key and content as a keyed stream; contents that arrive together are joined in one record."""
     from pyflink.common import Types
     from pyflink.datastream import DataStream
     from pyflink.java_gateway import get_gateway

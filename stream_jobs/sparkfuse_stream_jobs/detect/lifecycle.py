@@ -108,7 +108,7 @@ class Lifecycle:
         yield from self._timer(after, state)
 
     def _end_subject(self, name: str, at_ms: int, state: LifecycleState) -> Iterator[Finding | Timer]:
-        """Drop pending rules, and resolve firing rules without an unexpired ``keep_firing_for``."""
+        """Drop pending rules, and resolve firing rules, except those whose ``keep_firing_for`` has not expired."""
         subject = state.subjects.get(name)
         if subject is None:
             return

@@ -48,10 +48,10 @@ class RuleInstance:
     """One rule that is pending or firing for one subject. Times are ends of windows in ms since epoch."""
 
     severity: str
-    since_ms: int  # since when the condition has been true
+    since_ms: int  # when the condition became true
     held_ms: int  # the last evaluation in which the condition was true
     row_ms: int  # the last row of the subject
-    started_ms: int | None = None  # since when the rule fires; None while it is pending
+    started_ms: int | None = None  # when the rule began to fire; None while it is pending
     over: bool = False  # the subject ended: no further row will come
     finding: bytes = b""  # the Finding that was emitted last, while it fires
     row: bytes = (

@@ -17,13 +17,13 @@ from sparkfuse_stream_jobs.detect.failure_rows import row_like
 from sparkfuse_stream_jobs.detect.state.run_state import ExecutorState, RunState, add_count, application_of
 
 EXECUTOR_LOSS, DRIVER = "executor_loss", "driver"
-# Executors of one application that are stored at once.
+# Largest number of executors of one application that are stored at the same time.
 MAX_EXECUTORS = 10_000
 MAX_EXIT_CODE = 2**31 - 1
 
 
 def add_executor(row: LiveRow, state: RunState) -> None:
-    """Store an executor that joined. The driver is not stored, although its cores run the tasks in local mode."""
+    """Store an executor that was added. The driver is not stored, although its cores run the tasks in local mode."""
     added, application = row.executor_added, application_of(state)
     known = added.executor_id != DRIVER and state.executors.get(added.executor_id) is not None
     if known:

@@ -1,4 +1,4 @@
-"""The newest published baseline of each stage, and the records of the topic that hold nothing of use any more."""
+"""Stores the newest published baseline of each stage, and finds records of the topic that are no longer needed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class PublishedBaselines:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # Hashes instead of keys, to save memory. Two keys with one hash cause a search in the file, and no error.
+        # Hashes instead of keys, to save memory. If two keys have the same hash, the file is searched in vain, without
+        # error.
         self._unread: set[int] = set()
         self._folder = tempfile.TemporaryDirectory(prefix="sparkfuse-baselines-")
         # Flink opens and calls an operator from different threads, one at a time.
@@ -49,7 +50,8 @@ class PublishedBaselines:
         """Store ``baseline``, which was written at ``written_ms``, unless a newer one of the same stage is known.
 
         Older versions of Sparkfuse wrote with another partitioner, or with a record key without a cluster. So the topic
-        may keep several records about one stage. Returns the place of a record that another place makes useless.
+        may keep several records about one stage. If the topic has records about the stage in two places, returns the
+        place of the older one.
         """
         key = key_of_baseline(baseline)
         with self._lock:

@@ -127,6 +127,6 @@ def _name(query_id: int, version: int) -> str:
 
 
 def _encode(plan: SqlPlan) -> bytes:
-    """Encode a plan without its metrics, which no name needs."""
+    """Encode a plan without its metrics, because no name needs them."""
     copy = SqlPlan(node_names=plan.node_names, node_parents=plan.node_parents, node_details=plan.node_details)
     return zlib.compress(copy.SerializeToString(), 1)

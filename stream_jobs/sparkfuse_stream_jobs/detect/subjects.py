@@ -53,7 +53,7 @@ def subject_part(row: LiveRow) -> str:
 
 
 def scope(row: LiveRow) -> str:
-    """Return the scope of a finding on the row, which is the same in every run of the job.
+    """Return the scope of a finding on the row; the scope is the same in every run of the job.
 
     ``stage:<fingerprint>`` for a stage, its tasks and their failures, ``host:<host>`` for a host, else ``application``.
     """

@@ -101,7 +101,7 @@ class ActuatorProcess:
                    str(config)]  # fmt: skip
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(command, env={**os.environ, **environment}, stderr=log, stdout=log)
-        wait_for(lambda: "following signals" in self.log_text() or self._process.poll() is not None, 120, "the start")
+        wait_for(lambda: "reading signals" in self.log_text() or self._process.poll() is not None, 120, "the start")
 
     def log_text(self) -> str:
         """Return what the process has logged."""

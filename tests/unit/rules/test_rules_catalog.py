@@ -117,7 +117,7 @@ def test_valid_file_is_loaded(folder):
         pytest.param(fuse(when="elapsed > 1"), ["fuse.when", "'elapsed_ms'"], id="column of the fuse"),
         pytest.param(fuse(cases=[FUSE_CASE]), ["one in which the act would be wrong"], id="no wrong case"),
         pytest.param(
-            fuse(cases=[FUSE_CASE, {**FUSE_CASE, "act": False}]), ["'spills': the needs hold"], id="wrong case"
+            fuse(cases=[FUSE_CASE, {**FUSE_CASE, "act": False}]), ["the case says act: false"], id="wrong case"
         ),
         pytest.param(
             fuse(cases=[FUSE_CASE, {**FUSE_CASE, "counters": {"spilled": 1}}]), ["counter of the hook"], id="case"

@@ -1,4 +1,4 @@
-"""Sorts the result of a join without a condition; the sort spills, and reads nothing, until the fuse stops its stage.
+"""Sorts the result of a join without a condition; the sort spills but reads nothing until the fuse stops its stage.
 
 Usage: runaway_sort.py [CUSTOMERS]. The exit code is 0 if the fuse stopped the stage and the session is still usable.
 """

@@ -54,12 +54,12 @@ class EventLog:
     """The content of one event log as Arrow tables. Times are ms since 1970-01-01 UTC; absent values are null.
 
     The aggregates of a stage attempt are computed from its TaskEnd events. `tasks` is the number of these events.
-    `succeeded` of them have Spark's reason Success, `killed` have TaskKilled, `failed` have any other reason, and
-    `without_metrics` have no Task Metrics. Sums cover all task ends with Task Metrics; an absent metric counts as 0.
-    Distributions (`wall_ms`, `task_run_ms`, `task_shuffle_read_bytes`, `task_input_bytes`, `task_bytes`) are structs of
-    n, sum, min, median, p95 and max, and cover only succeeded task attempts. `wall_ms` is finish time - launch time.
-    `median` is the mean of the two middle values if n is even, `p95` the value at the nearest rank:
-    sorted[ceil(0.95 n) - 1].
+    `succeeded` counts the events with Spark's reason Success, `killed` those with TaskKilled, `failed` those with any
+    other reason, and `without_metrics` those without Task Metrics. Sums cover all task ends with Task Metrics; an
+    absent metric counts as 0. Distributions (`wall_ms`, `task_run_ms`, `task_shuffle_read_bytes`, `task_input_bytes`,
+    `task_bytes`) are structs of n, sum, min, median, p95 and max, and cover only succeeded task attempts. `wall_ms` is
+    finish time - launch time. `median` is the mean of the two middle values if n is even, `p95` the value at the
+    nearest rank: sorted[ceil(0.95 n) - 1].
     """
 
     @property

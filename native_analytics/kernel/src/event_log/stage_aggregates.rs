@@ -154,9 +154,9 @@ pub struct StageAggregates {
     pub biggest: Option<(i64, Option<i64>, Option<i64>)>,
     /// The succeeded attempt with the longest wall time.
     pub slowest: Option<Box<SlowestTask>>,
-    /// Failed attempts because a shuffle block could not be fetched.
+    /// Attempts that failed because a shuffle block could not be fetched.
     pub fetch_failed: i64,
-    /// Failed attempts because the executor was lost.
+    /// Attempts that failed because the executor was lost.
     pub lost: i64,
     /// Attempts that succeeded and then failed, because Spark lost the executor that held their output.
     pub resubmitted: i64,

@@ -152,7 +152,7 @@ class _CachedMap:
         return iter(found)
 
     def keys(self, group: str, cached: bool = True) -> Iterator[str]:
-        """Return all names of a map, which may include expired ones."""
+        """Return all names of a map; names of expired values may be among them."""
         known = self._known(group) if cached else None
         if known is not None:
             return iter(known)

@@ -75,7 +75,7 @@ class StateCache:
         return [values[name] for name in names] if all(name in values for name in names) else None
 
     def drop(self, state: str, name: str) -> None:
-        """Remove the value from the cache, present or absent."""
+        """Remove the value, or the information that the value is absent, from the cache."""
         place = (state, self.key)
         values = self._values.get(place)
         if values is not None and name in values:

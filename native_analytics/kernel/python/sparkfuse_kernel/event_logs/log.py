@@ -23,7 +23,7 @@ class Reader(Protocol):
         ...
 
 
-# The path of a local file, which several threads may read at once; or, for any other file, a name and a reader.
+# For a local file, a path that several threads may read at the same time; for any other file, a name and a reader.
 Piece = str | tuple[str, Reader]
 
 

@@ -1,7 +1,7 @@
 //! Decompresses a stream in chunks, with a thread that works ahead of the reader.
 //!
 //! Blocks are independent: if the next chunk is not ready, the reader decompresses another one itself. So two threads
-//! share the work, whether reading or decompressing takes longer.
+//! share the work, no matter whether reading or decompressing takes longer.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};

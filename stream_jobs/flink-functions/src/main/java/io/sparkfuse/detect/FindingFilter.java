@@ -16,10 +16,10 @@ import org.apache.flink.types.Row;
  * resolve a finding.
  *
  * <p>These are rows on which a rule matches, later rows of the same subjects ({@link
- * LingerFilter}), ends of stages and executors while a subject of the run lingers, and the end of
- * the application. The input has the columns run_key, payload, severities, kind, subject, ends,
- * window_end_ms and linger_ms. The output is a {@link FrameBuffer} of the severities and the
- * payload.
+ * LingerFilter}), ends of stages and executors while a subject of the run is in its linger time,
+ * and the end of the application. The input has the columns run_key, payload, severities, kind,
+ * subject, ends, window_end_ms and linger_ms. The output is a {@link FrameBuffer} of the severities
+ * and the payload.
  */
 @DataTypeHint("ROW<watched BYTES>")
 public final class FindingFilter extends ProcessTableFunction<Row> {

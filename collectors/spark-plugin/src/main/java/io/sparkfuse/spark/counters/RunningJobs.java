@@ -128,7 +128,7 @@ final class RunningJobs {
         .anyMatch(each -> some.contains(each.getKey()) && each.getValue().streaming);
   }
 
-  /** Returns the job group, which is the run id of a streaming query, or an empty string. */
+  /** Returns the job group (for a streaming query, its run id), or an empty string. */
   String group(int jobId) {
     Job job = jobs.get(jobId);
     return job == null ? "" : job.group;

@@ -7,7 +7,8 @@ import java.util.Map;
 /** Gates that decide with the driver's own counters whether the right work would be stopped. */
 final class EvidenceGates {
   /**
-   * Longest time in ms from reading the controls to a stop, so that a hold takes effect within it.
+   * Longest time in ms from reading the controls to a stop, so that a hold takes effect within this
+   * time.
    */
   static final long MAX_PAUSE_MS = 10_000;
 

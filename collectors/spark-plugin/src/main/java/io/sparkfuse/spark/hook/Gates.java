@@ -36,7 +36,7 @@ final class Gates {
 
   /** The decision of all gates. */
   static final class Verdict {
-    /** The context of the decision; the stop may have become a warning. */
+    /** The context after the last gate that ran, which may have replaced a stop by a warning. */
     final GateContext context;
 
     /** The gate that refused, or null. */
@@ -85,7 +85,7 @@ final class Gates {
 
   private Gates() {}
 
-  /** Returns all gates but one. */
+  /** Returns all gates except the named one; throws if there is none of that name. */
   static List<Gate> without(String name) {
     List<Gate> rest = new ArrayList<>(ALL);
     if (!rest.removeIf(gate -> gate.name.equals(name))) {

@@ -26,7 +26,9 @@ final class Hashes {
     }
   }
 
-  /** Returns the digest of a signal's target, which an approval names; see approval.proto. */
+  /**
+   * Returns the digest of a signal's target; an approval names this digest (see approval.proto).
+   */
   static String target(Signal signal) {
     String[] lines = {
       signal.hasCluster() ? signal.getCluster() : "",

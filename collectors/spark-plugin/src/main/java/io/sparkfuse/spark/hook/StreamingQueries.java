@@ -31,7 +31,7 @@ final class StreamingQueries {
     return null;
   }
 
-  /** Returns the running queries of all sessions, which one map of Spark's shared state holds. */
+  /** Returns the running queries of all sessions, from a map in Spark's shared state. */
   private static Collection<?> queries() {
     Object active =
         ScalaAccess.get(ScalaAccess.get(session(), "sharedState"), "activeStreamingQueries");

@@ -94,7 +94,9 @@ public final class SparkfuseListener extends SparkFirehoseListener {
     }
   }
 
-  /** Uses a sequence number, which is one too many if the fact was queued before the fault. */
+  /**
+   * Uses up a sequence number; this is one number too many if the fact was queued before the fault.
+   */
   private void lost(SparkListenerEvent event) {
     try {
       gate.skip(event);

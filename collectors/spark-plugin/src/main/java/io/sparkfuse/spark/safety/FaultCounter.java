@@ -23,7 +23,7 @@ public final class FaultCounter {
   private final int most;
   private final AtomicLong count = new AtomicLong();
 
-  /** Times of the last faults, as a ring; allocated at once, because later the heap may be full. */
+  /** Times of the last faults, as a ring; allocated early, because later the heap may be full. */
   private final long[] when;
 
   private long kept;

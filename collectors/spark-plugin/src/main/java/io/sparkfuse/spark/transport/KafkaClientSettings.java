@@ -115,7 +115,7 @@ public final class KafkaClientSettings {
     try (InputStream in = Files.newInputStream(Paths.get(path))) {
       file.load(in);
     } catch (Exception unreadable) {
-      // without the file the broker may refuse the client, which is counted
+      // without the file the broker may refuse the client; refusals are counted
       PluginLog.warn("Sparkfuse: cannot read spark.sparkfuse.kafka.configFile: " + unreadable);
     }
     file.replaceAll((key, value) -> isClassName((String) key) ? ownClass((String) value) : value);

@@ -75,7 +75,8 @@ public final class QueuedRecord {
   }
 
   /**
-   * Returns an item for an encoded fact of an executor, which keeps its collector name and number.
+   * Returns an item for an encoded fact of an executor; the fact keeps its collector name and
+   * number.
    */
   public static QueuedRecord forwarded(byte[] ready) {
     return new QueuedRecord("facts", Priority.BULK, null, ready, READY_BYTES + ready.length);

@@ -155,7 +155,8 @@ public final class Sender {
 
   /**
    * Delivers a batch. Records that cannot be encoded are counted as dropped, but as one fault for
-   * the batch. A full heap fails a whole batch at once and has room again after a collection.
+   * the batch. If the heap is full, all records of the batch fail together; after a collection,
+   * there is room again.
    */
   private void deliver(List<QueuedRecord> batch) {
     Throwable last = null;

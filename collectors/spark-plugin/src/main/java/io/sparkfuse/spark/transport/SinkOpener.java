@@ -49,7 +49,7 @@ final class SinkOpener {
     return sink;
   }
 
-  /** Returns whether the last try opened no sink, or opened a sink that died. */
+  /** Returns whether the last try failed: it opened no sink, or the sink that it opened died. */
   synchronized boolean failed() {
     return failed;
   }
@@ -99,7 +99,7 @@ final class SinkOpener {
     }
   }
 
-  /** Stores the opened sink and returns true, or returns false if it is not needed any more. */
+  /** Stores the opened sink and returns true, or returns false if it is no longer needed. */
   private synchronized boolean store(RecordSink opened) {
     opening = false;
     failed = opened == null;

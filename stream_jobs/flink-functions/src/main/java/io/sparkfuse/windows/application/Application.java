@@ -141,7 +141,7 @@ public final class Application {
 
   /**
    * Adds the counters of a collector, which only rise. A collector that is off reports nothing, so
-   * neither a stalled application nor silent executors follow from its silence.
+   * its silence does not show that the application is stalled or that executors are silent.
    */
   void add(String collector, CollectorHealth health) {
     long unnumbered = health.getSparkDroppedEvents();

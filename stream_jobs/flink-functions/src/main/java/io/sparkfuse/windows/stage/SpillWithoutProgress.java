@@ -8,9 +8,9 @@ import io.sparkfuse.windows.wire.RunningTask;
  * Computes how long no running task of a stage has read or written, and which task has spilled most
  * since it last read or wrote.
  *
- * <p>A task counts as one that reads and writes now if its progress is unknown. The time since the
- * last spill is that of the task with the most spilled bytes. Otherwise, a task that has stopped
- * spilling and another that spills little would look like one task that spills a lot.
+ * <p>If the progress of a task is unknown, the task counts as reading and writing now. The time
+ * since the last spill is that of the task with the most spilled bytes. Otherwise, a task that has
+ * stopped spilling and another that spills little would look like one task that spills a lot.
  */
 final class SpillWithoutProgress {
   private long sinceProgressMs = Long.MAX_VALUE;

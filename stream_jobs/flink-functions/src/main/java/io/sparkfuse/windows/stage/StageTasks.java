@@ -18,7 +18,7 @@ import java.util.TreeMap;
  *
  * <p>Starts and failures have different lanes, and progress is sent by executors. The end of an
  * attempt can therefore arrive before its start or its last progress. Ended attempts are stored for
- * a while, so that a late fact does not make them running again.
+ * a while, so that a late fact does not make them count as running again.
  */
 final class StageTasks {
   /** Attempts that are stored one by one; any others are only counted. */
