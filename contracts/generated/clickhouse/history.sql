@@ -150,6 +150,8 @@ CREATE TABLE IF NOT EXISTS history (
   `application_between_jobs_ms` Nullable(Int64),
   `application_expected_between_p95_ms` Nullable(Int64),
   `application_log_silent_ms` Nullable(Int64),
+  `application_cost` Nullable(Float64),
+  `application_currency` Nullable(String),
   `query_query_id` Nullable(Int64),
   `query_root_query_id` Nullable(Int64),
   `query_description` Nullable(String),

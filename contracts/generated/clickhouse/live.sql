@@ -192,6 +192,8 @@ CREATE TABLE IF NOT EXISTS live (
   `application_between_jobs_ms` Nullable(Int64),
   `application_expected_between_p95_ms` Nullable(Int64),
   `application_log_silent_ms` Nullable(Int64),
+  `application_cost` Nullable(Float64),
+  `application_currency` Nullable(String),
   `failure_stage_id` Nullable(Int32),
   `failure_stage_attempt` Nullable(Int32),
   `failure_stage_name` Nullable(String),

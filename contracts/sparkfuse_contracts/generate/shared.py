@@ -21,8 +21,8 @@ from sparkfuse_contracts.schema import SchemaError
 
 CASES = "cases"
 # Files that the kernel does not need: it calls the Python scrubber, does not sum the time between jobs, has no
-# hook, and reads no controls.
-NOT_IN_RUST = frozenset({"between_jobs", "control_rules", "hook_counters", "scrubbing"})
+# deadlines and no hook, and reads no controls.
+NOT_IN_RUST = frozenset({"between_jobs", "control_rules", "deadlines", "hook_counters", "scrubbing"})
 Shared = Mapping[str, Mapping[str, Any]]
 
 

@@ -43,6 +43,26 @@ SCOPES = (
     ),
 )
 
+class Setting(NamedTuple):
+    counter: str
+    setting: str
+
+
+SETTINGS = (
+    Setting(
+        counter="application_cost",
+        setting="spark.sparkfuse.price.coreHour",
+    ),
+    Setting(
+        counter="application_late_ms",
+        setting="spark.sparkfuse.deadline",
+    ),
+    Setting(
+        counter="application_late_ratio",
+        setting="spark.sparkfuse.deadline",
+    ),
+)
+
 class Counter(NamedTuple):
     name: str
     scope: str
@@ -145,7 +165,7 @@ COUNTERS = (
         name="same_failure_attempts",
         scope="stage",
         unit="count",
-        meaning="Largest number of failed attempts of one task with the same failure class and the same place.",
+        meaning="Largest number of attempts of one task that failed with the same class and, apart from numbers, the same beginning of the reason.",
     ),
     Counter(
         name="same_failure_hosts",
@@ -259,7 +279,25 @@ COUNTERS = (
         name="application_core_ms",
         scope="application",
         unit="ms",
-        meaning="Core time of all executors, which is cores times the time that the executor was registered.",
+        meaning="Sum over all executors of cores times the time for which the executor was registered.",
+    ),
+    Counter(
+        name="application_cost",
+        scope="application",
+        unit="number",
+        meaning="Whole units of money: application_core_ms times the price of a core-hour in spark.sparkfuse.price.coreHour; absent without this setting.",
+    ),
+    Counter(
+        name="application_late_ms",
+        scope="application",
+        unit="ms",
+        meaning="Time since the deadline in spark.sparkfuse.deadline, negative before it; absent without a valid deadline.",
+    ),
+    Counter(
+        name="application_late_ratio",
+        scope="application",
+        unit="ratio",
+        meaning="application_elapsed_ms divided by the time from the start to the deadline; absent without a valid deadline.",
     ),
     Counter(
         name="application_lost_executors",

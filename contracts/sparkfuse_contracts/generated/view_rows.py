@@ -198,6 +198,8 @@ class AppLiveRow(TypedDict, total=False):
     between_jobs_ms: int | None
     expected_between_p95_ms: int | None
     log_silent_ms: int | None
+    cost: float | None
+    currency: str | None
 
 
 class FailureLiveRow(TypedDict, total=False):

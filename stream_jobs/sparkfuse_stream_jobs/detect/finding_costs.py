@@ -1,4 +1,4 @@
-"""Adds two costs to the run of a finding: what the application has cost, and what stopping it now would avoid."""
+"""Adds what an application has cost to its row, and to the run of a finding also what stopping it now would avoid."""
 
 from __future__ import annotations
 
@@ -11,12 +11,24 @@ _MS, _MIB = 1000, 1024
 _RUNNING = "running"
 
 
-def fill_costs(run: FindingRun, row: LiveRow, prices: Prices) -> bool:
-    """Add the costs to the run, and return whether they are known. What is unknown stays absent, and is never 0."""
+def cost_until(row: LiveRow, prices: Prices | None) -> float | None:
+    """Return the cost of the application until the row; None if its allocation or the prices are unknown."""
     memory_known = row.HasField("allocated_memory_mib_ms")
     gib_seconds = row.allocated_memory_mib_ms / _MIB / _MS if memory_known else None
     core_seconds = row.allocated_core_ms / _MS if row.HasField("allocated_core_ms") else None
-    so_far = cost(core_seconds, gib_seconds, prices)
+    return cost(core_seconds, gib_seconds, prices)
+
+
+def fill_application_cost(row: LiveRow, prices: Prices | None) -> LiveRow:
+    """Add the cost so far to the row of an application, and return the row. An unknown cost stays absent."""
+    if prices is not None and (so_far := cost_until(row, prices)) is not None:
+        row.application.cost, row.application.currency = so_far, prices.currency
+    return row
+
+
+def fill_costs(run: FindingRun, row: LiveRow, prices: Prices) -> bool:
+    """Add the costs to the run, and return whether they are known. What is unknown stays absent, and is never 0."""
+    so_far = cost_until(row, prices)
     if so_far is None:
         return False
     run.cost = so_far

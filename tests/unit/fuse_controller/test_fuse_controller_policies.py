@@ -272,6 +272,35 @@ def test_probe_of_a_zombie_task_is_scored_by_the_end_before_it(world, make_contr
     assert [record.outcome for record in world.records if record.step == "probe_scored"] == ["true_positive"]
 
 
+LATE: dict[str, Any] = {"deadline_source": "setting", "deadline_left_ms": -7_200_000, "late_chance": 1.0}
+COSTLY: dict[str, Any] = {"cost": 1_200.5, "currency": "EUR", "baseline_runs": 9, "expected_p95_ms": 1_800_000}
+
+
+@pytest.mark.parametrize(
+    ("rule", "evidence", "steps"),
+    [
+        pytest.param("deadline_at_risk", LATE, ["would_act"], id="long late"),
+        pytest.param("deadline_at_risk", {**LATE, "remaining_ms": 1_800_000}, ["would_act"], id="needs half an hour"),
+        pytest.param("deadline_at_risk", {**LATE, "remaining_ms": 1_799_999}, [], id="nearly done"),
+        pytest.param("deadline_at_risk", {**LATE, "deadline_left_ms": -3_599_999}, [], id="less than an hour late"),
+        pytest.param("deadline_at_risk", {**LATE, "deadline_left_ms": -5_399_999}, [], id="late by less than its time"),
+        pytest.param("deadline_at_risk", {**LATE, "deadline_source": "history"}, [], id="no deadline of its own"),
+        pytest.param("application_costly", COSTLY, ["would_act"], id="costly"),
+        pytest.param("application_costly", {**COSTLY, "expected_p95_ms": 5_400_001}, [], id="nearly usual"),
+        pytest.param("application_costly", {**COSTLY, "cost": 999.5}, [], id="below the budget"),
+        pytest.param("application_costly", {**COSTLY, "baseline_runs": 2}, [], id="too few earlier runs"),
+    ],
+)
+def test_application_beyond_its_plan_is_probed(world, make_controller, show, rule, evidence, steps):
+    """Cost, usual duration and deadline come from the finding, the elapsed time from the controller's own row."""
+    controller, stated = make_controller("shadow"), {name: str(value) for name, value in evidence.items()}
+    show(controller, running_application("app-1", elapsed_ms=10_800_000), found(rule, evidence=stated))
+    controller.evaluate(world)
+
+    assert [record.step for record in world.records if record.rule == rule] == steps
+    assert [probe.action for probe in world.probes if probe.rule == rule] == ["stop_application"] * len(steps)
+
+
 def running_application(app_id, **columns):
     """Return the row of an application that has run for an hour."""
     content = {"status": "running", "elapsed_ms": 3_600_000, "running_jobs": 1, "stalled_ms": 0, **columns}

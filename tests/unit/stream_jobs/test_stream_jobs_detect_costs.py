@@ -9,7 +9,7 @@ from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.owners import Owners
 from sparkfuse_rules.prices import Prices
 from sparkfuse_stream_jobs.detect import loss_rows
-from sparkfuse_stream_jobs.detect.finding_costs import remaining_ms
+from sparkfuse_stream_jobs.detect.finding_costs import fill_application_cost, remaining_ms
 from sparkfuse_stream_jobs.detect.findings import FindingBuilder
 from sparkfuse_stream_jobs.detect.identify import step
 from sparkfuse_stream_jobs.detect.state.run_state import in_memory_run_state
@@ -56,6 +56,29 @@ def test_cost_counts_executors_while_they_live():
 
     assert finding.runs[0].cost == pytest.approx(1.5 * (8 * 0.04 + 16 * 0.005))
     assert finding.currency == "USD"
+
+
+def test_row_of_the_application_has_its_cost():
+    """The cost in the row of a running application is the one of its findings, in the same currency."""
+    run, state = Run("app-1", T), in_memory_run_state()
+    rows = [started(run), joined(run, T), run.row("app_live", T + HOUR_MS, application={"status": "running"})]
+    row = [each for row in rows for each in step(row, state) if isinstance(each, LiveRow)][-1]
+    columns = fill_application_cost(row, PRICES).application
+
+    assert columns.cost == pytest.approx(8 * 0.04 + 16 * 0.005)
+    assert columns.currency == "USD"
+
+
+def test_unknown_cost_of_a_row_is_absent():
+    """Without prices, or without the executors, the row has no cost and no currency."""
+    run, state = Run("app-1", T), in_memory_run_state()
+    rows = [started(run), run.row("app_live", T + HOUR_MS, application={"status": "running"})]
+    unknown = [each for row in rows for each in step(row, state) if isinstance(each, LiveRow)][-1]
+    priced = LiveRow(allocated_core_ms=8, allocated_memory_mib_ms=8, application={"status": "running"})
+
+    for row in (fill_application_cost(unknown, PRICES), fill_application_cost(priced, None)):
+        assert not row.application.HasField("cost")
+        assert not row.application.HasField("currency")
 
 
 def unknown_profile(run: Run) -> list[LiveRow]:

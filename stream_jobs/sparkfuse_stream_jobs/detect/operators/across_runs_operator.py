@@ -18,9 +18,11 @@ from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_rules.knowledge.hosts import HostObservations
+from sparkfuse_rules.prices import read_prices
 from sparkfuse_stream_jobs.detect import baselines, hosts
 from sparkfuse_stream_jobs.detect.baseline_bootstrap import BASELINE_TTL, BaselineFollower
 from sparkfuse_stream_jobs.detect.dead_letters import DeadLetters
+from sparkfuse_stream_jobs.detect.finding_costs import fill_application_cost
 from sparkfuse_stream_jobs.detect.forecast import forecast_application
 from sparkfuse_stream_jobs.detect.operators.invalid_values import usable
 from sparkfuse_stream_jobs.detect.operators.records import (
@@ -50,7 +52,7 @@ class AcrossRuns(KeyedProcessFunction):
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+        self._settings, self._prices = settings, read_prices(settings.config_file)
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._scope, self._letters = KeyScope(), DeadLetters(self._settings)
@@ -137,4 +139,5 @@ class AcrossRuns(KeyedProcessFunction):
         row = next(usable(expected, self._letters, content), row)
         if row.HasField("application"):
             row = next(usable((forecast_application(each) for each in [row]), self._letters, content), row)
+            row = fill_application_cost(row, self._prices)
         return row.SerializeToString()

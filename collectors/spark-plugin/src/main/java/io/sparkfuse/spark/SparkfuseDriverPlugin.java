@@ -22,6 +22,7 @@ import io.sparkfuse.spark.safety.PluginLog;
 import io.sparkfuse.spark.safety.ProtectionThreads;
 import io.sparkfuse.spark.sampler.DriverFactSink;
 import io.sparkfuse.spark.sampler.Sampler;
+import io.sparkfuse.spark.settings.Deadline;
 import io.sparkfuse.spark.settings.PluginSettings;
 import io.sparkfuse.spark.settings.PluginSettings.FuseMode;
 import io.sparkfuse.spark.transport.DriverReply;
@@ -85,6 +86,8 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
     PluginSettings.warnOfUnknownKeys(context.conf());
     KafkaLogLevel.errorsOnly();
     fuse = new FuseState(settings.fuse, settings.fuseHold);
+    registry.plan(
+        settings.pricePerCoreHour, Deadline.allowedMs(settings.deadline, context.startTime()));
     limits = settings.fuse == FuseMode.OFF ? null : blockLimits();
     Fuse.install(fuse, limits);
     queue = dependencies.queue(settings);

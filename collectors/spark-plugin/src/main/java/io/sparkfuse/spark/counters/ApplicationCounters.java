@@ -15,6 +15,7 @@ import java.util.regex.Pattern;
 final class ApplicationCounters {
   private static final int MAX_EXECUTORS = 20_000;
   private static final long LOSS_WINDOW_MS = 600_000;
+  private static final double CORE_HOUR_MS = 3_600_000;
 
   /** Executors send a sample every few seconds. */
   private static final long SAMPLE_MS = 30_000;
@@ -51,10 +52,17 @@ final class ApplicationCounters {
   private long removedCoreMs;
   private long peak;
   private long lastSuccessMs;
+  private double pricePerCoreMs;
+  private Long allowedMs;
 
   ApplicationCounters(long startedMs) {
     this.startedMs = startedMs;
     this.lastSuccessMs = startedMs;
+  }
+
+  void plan(double pricePerCoreHour, Long untilDeadlineMs) {
+    pricePerCoreMs = pricePerCoreHour / CORE_HOUR_MS;
+    allowedMs = untilDeadlineMs;
   }
 
   /** Adds an executor. Returns whether the executor is counted. */
@@ -102,6 +110,13 @@ final class ApplicationCounters {
     Map<String, Long> values = new LinkedHashMap<>();
     values.put("application_elapsed_ms", nowMs - startedMs);
     values.put("application_core_ms", coreMs);
+    if (pricePerCoreMs > 0) {
+      values.put("application_cost", (long) (coreMs * pricePerCoreMs));
+    }
+    if (allowedMs != null) {
+      values.put("application_late_ms", nowMs - startedMs - allowedMs);
+      values.put("application_late_ratio", (nowMs - startedMs) / allowedMs);
+    }
     values.put("application_lost_executors", lost(nowMs));
     values.put("application_peak_executors", peak);
     if (peak > 0) {

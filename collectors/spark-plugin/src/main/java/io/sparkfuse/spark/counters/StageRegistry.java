@@ -54,6 +54,14 @@ public final class StageRegistry {
     this.application = new ApplicationCounters(clockMs.getAsLong());
   }
 
+  /**
+   * Sets what the owner planned for the application: the price of a core-hour, 0 if it is unknown,
+   * and the time from the start to the deadline in ms, or null.
+   */
+  public synchronized void plan(double pricePerCoreHour, Long untilDeadlineMs) {
+    application.plan(pricePerCoreHour, untilDeadlineMs);
+  }
+
   public synchronized void jobStarted(JobStarted job) {
     jobStarted(job, false);
   }

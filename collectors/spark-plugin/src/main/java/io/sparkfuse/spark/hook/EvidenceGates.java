@@ -1,5 +1,6 @@
 package io.sparkfuse.spark.hook;
 
+import io.sparkfuse.contracts.HookCounters;
 import io.sparkfuse.contracts.Signal;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -60,6 +61,9 @@ final class EvidenceGates {
       return "executors send their progress to Kafka (spark.sparkfuse.executor.transport=direct)";
     }
     String missing = missingTarget(context);
+    if (missing == null) {
+      missing = missingSetting(context);
+    }
     if (missing != null) {
       return missing;
     }
@@ -84,6 +88,16 @@ final class EvidenceGates {
     return scope.equals(Policy.QUERY) && context.observed.queryJobs.isEmpty()
         ? "the query does not run"
         : null;
+  }
+
+  /** Returns the setting of the job without which the hook cannot count what the policy needs. */
+  private static String missingSetting(GateContext context) {
+    for (HookCounters.Setting each : HookCounters.SETTINGS) {
+      if (context.policy.uses(each.counter) && context.observed.counter(each.counter) == null) {
+        return "without a valid " + each.setting + " the hook has no counter " + each.counter;
+      }
+    }
+    return null;
   }
 
   private static boolean runs(Signal signal, Observation observed) {

@@ -113,6 +113,11 @@ final class Policy {
     return "";
   }
 
+  /** Returns whether a condition is about a counter. */
+  boolean uses(String counter) {
+    return conditions.stream().anyMatch(each -> each.column.equals(counter));
+  }
+
   /** Returns the name of the counter that contains how long the target has run. */
   String elapsedCounter() {
     switch (scope) {

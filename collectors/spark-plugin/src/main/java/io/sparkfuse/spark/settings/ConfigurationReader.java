@@ -69,6 +69,18 @@ final class ConfigurationReader {
     return wrong(key, value, "a share from 0 to 1", standard);
   }
 
+  double amount(String key, double standard) {
+    String value = text(key, Double.toString(standard));
+    try {
+      double number = Double.parseDouble(value);
+      if (number >= 0 && number < Double.POSITIVE_INFINITY) {
+        return number;
+      }
+    } catch (NumberFormatException ignored) { // logged below
+    }
+    return wrong(key, value, "a number such as 0.04", standard);
+  }
+
   long micros(String key, long standard, long least) {
     String value = text(key, standard + "us");
     try {

@@ -64,6 +64,12 @@ public final class PluginSettings {
   public final String fusePolicies;
   public final boolean fuseHold;
 
+  /** Price of an hour of one core; 0 if it is not set or off. */
+  public final double pricePerCoreHour;
+
+  /** The text of the deadline; {@link Deadline} reads it. */
+  public final String deadline;
+
   /** The longest time for which an act waits for the end of a safe point. */
   public final long safePointMs;
 
@@ -98,6 +104,11 @@ public final class PluginSettings {
     fusePublicKeys = read.text(SettingKeys.FUSE_PUBLIC_KEYS, "");
     fusePolicies = read.path(SettingKeys.FUSE_POLICIES);
     fuseHold = read.flag(SettingKeys.FUSE_HOLD, false);
+    pricePerCoreHour =
+        read.text(SettingKeys.PRICE_CORE_HOUR, "").equals("off")
+            ? 0
+            : read.amount(SettingKeys.PRICE_CORE_HOUR, 0);
+    deadline = read.text(SettingKeys.DEADLINE, "");
     safePointMs = read.millis(SettingKeys.FUSE_SAFE_POINT, 30_000, 0);
   }
 

@@ -70,6 +70,7 @@ class HookCountersTest {
 
   @Test
   void eachDocumentedCounterExistsInItsScope() {
+    registry.plan(0.04, 3_600_000L);
     registry.taskEnded(ended(12, "success").setInputBytes(10).build());
     registry.executorSampled(
         ExecutorSample.newBuilder().setExecutorId("1").setIntervalMs(10).build());
@@ -155,6 +156,31 @@ class HookCountersTest {
     assertEquals(4 * 2_000 + 2 * 2_000, application().get("application_core_ms"));
     assertEquals(2, application().get("application_peak_executors"));
     assertEquals(0, application().get("application_lost_executors"));
+  }
+
+  @Test
+  void costIsTheCoreTimeTimesThePrice() {
+    assertFalse(application().containsKey("application_cost"), "the price is not set");
+    registry.plan(0.05, null);
+    nowMs += 3_600_000 * 25 - 1;
+    assertEquals(4, application().get("application_cost"), "4 cores for almost 25 hours");
+    nowMs += 1;
+
+    assertEquals(5, application().get("application_cost"));
+  }
+
+  @Test
+  void lateTimeIsCountedFromTheDeadline() {
+    assertFalse(application().containsKey("application_late_ms"), "there is no deadline");
+    registry.plan(0, 600_000L);
+    nowMs += 599_999;
+    assertEquals(-1, application().get("application_late_ms"));
+    assertEquals(0, application().get("application_late_ratio"));
+    nowMs += 600_001;
+
+    assertEquals(600_000, application().get("application_late_ms"));
+    assertEquals(2, application().get("application_late_ratio"));
+    assertFalse(application().containsKey("application_cost"), "a price of 0 is no price");
   }
 
   private Map<String, Long> application() {

@@ -511,4 +511,22 @@ class GatesTest {
 
     assertEquals("blind", all.edge.outcome());
   }
+
+  /** A probe of a job without the setting shows nothing about the policy, so it is not negative. */
+  @Test
+  void settingThatTheJobDoesNotHaveIsBlind() {
+    String line = HookScenario.POLICY.replace("disk_spilled_bytes", "application_cost");
+    HookScenario all = new HookScenario();
+    all.policies = PolicyBook.of(line);
+    all.send(all.signal(7, "policy_hash", Hashes.sha256(line)));
+    assertEquals("blind", all.edge.outcome());
+
+    all.edge.observed.wider = Collections.singletonMap("application_cost", 99L);
+    all.send(all.signal(8, "policy_hash", Hashes.sha256(line)));
+    assertEquals("disagrees", all.edge.outcome());
+
+    all.edge.observed.wider = Collections.singletonMap("application_cost", 100L);
+    all.send(all.signal(9, "policy_hash", Hashes.sha256(line)));
+    assertEquals("ended", all.edge.outcome());
+  }
 }

@@ -6,6 +6,8 @@ import io.sparkfuse.spark.settings.PluginSettings.FuseMode;
 import java.util.Collections;
 import org.apache.spark.SparkConf;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class PluginSettingsTest {
   private static PluginSettings of(String... pairs) {
@@ -59,6 +61,12 @@ class PluginSettingsTest {
     assertEquals(2_000, settings.sampleIntervalMs);
     assertEquals("broker:9092", settings.bootstrap);
     assertEquals(1 << 20, settings.queueBytes);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0.04048,0.04048", "off,0", "'',0", "-1,0", "NaN,0", "Infinity,0", "cheap,0"})
+  void priceIsPositiveOrAbsent(String text, double price) {
+    assertEquals(price, of("spark.sparkfuse.price.coreHour", text).pricePerCoreHour);
   }
 
   @Test

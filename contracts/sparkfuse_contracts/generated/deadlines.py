@@ -1,0 +1,2 @@
+"""Generated from contracts/shared/deadlines.yaml; do not edit."""
+
