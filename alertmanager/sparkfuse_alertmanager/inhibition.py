@@ -13,7 +13,7 @@ from sparkfuse_alertmanager.alert import Alert
 from sparkfuse_rules.catalog_inhibitions import catalog_inhibitions
 from sparkfuse_rules.inhibition import Inhibition
 
-# The annotation of an inhibited alert that has resolved: the id of the finding whose end it waits for.
+# The annotation of an inhibited alert that has resolved: the id of the finding for whose end the alert waits.
 WAITS_FOR = "waits_for"
 _RANK = {"critical": 2, "warning": 1}
 

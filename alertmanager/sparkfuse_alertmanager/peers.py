@@ -99,7 +99,7 @@ class Peer:
             yield from (Alert.from_json(held) for held in answer.json())
 
     def _related(self, alerts: Sequence[Alert], now_ms: int) -> list[Alert]:
-        """Return the peer's alerts of rules that inhibit or are inhibited; none if no alert of these rules ends."""
+        """Return the peer's alerts of rules that inhibit or are inhibited; none if ``alerts`` ends none of them."""
         if not any(alert.ends_ms <= now_ms and alert.labels["rule"] in related_rules() for alert in alerts):
             return []
         rules = "|".join(sorted(related_rules()))

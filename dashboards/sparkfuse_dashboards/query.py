@@ -1,4 +1,4 @@
-"""A ClickHouse query in a panel, with what the plugin needs; Grafana's foundation SDK has no type for it."""
+"""The ClickHouse query of a panel, with the fields that the plugin needs; Grafana's SDK has no type for it."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def _send(settings: Settings, signal: Signal, signed: bytes, wait: float) -> Rec
 
 
 def _receipt(consumer: Consumer, signal_id: str, wait: float) -> Receipt | None:
-    """Return the outcome that the application reports, ignoring the confirmation that it was received."""
+    """Return the application's receipt about the outcome; the receipt that only confirms the arrival is skipped."""
     from sparkfuse_contracts.generated.receipt_pb2 import Receipt
     from sparkfuse_contracts.wire import from_json
 

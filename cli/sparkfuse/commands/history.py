@@ -191,7 +191,7 @@ def findings(
 
 
 def cost_of_runs(runs: Sequence[FindingRun], currency: str | None) -> str | None:
-    """Format what the applications of a finding cost until now; None if that is unknown.
+    """Format what the applications of a finding have cost so far; None if that is unknown.
 
     Tasks and stages of one application share its cost, so each application counts once.
     """

@@ -70,7 +70,7 @@ def component(name: str, command: Sequence[str], metrics_port: int, layout: Layo
 
 
 def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
-    """Return the services of windows, detect, loader, sender and fuse controller."""
+    """Return the services of the windows job, the detect job, the loader, the sender and the fuse controller."""
     ports = layout.ports
     return [
         component("windows", python_module("sparkfuse_stream_jobs.windows"), ports.windows_metrics, layout, more),

@@ -39,7 +39,7 @@ class LineReader:
         return self._decoder.resume_at
 
     def read(self, max_bytes: int, until: int | None = None) -> Chunk:
-        """Return the next events, about ``max_bytes`` of them, and more if a line is longer.
+        """Return the events in the next ``max_bytes`` or so of decompressed bytes; read more if a line is longer.
 
         If ``until`` is given, the reader treats this offset as the end of the file. Raises BrokenFileError, OSError.
         """

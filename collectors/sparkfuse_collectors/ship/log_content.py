@@ -99,7 +99,7 @@ class LogContent:
         self.needs_replay = True
 
     def discard(self) -> None:
-        """Free the translation and its sequence numbers; only if no fact of the log was sent."""
+        """Free the translation and its sequence numbers; call this only if no fact of the log was sent."""
         self._translation = None
 
     def resume(self) -> None:

@@ -40,7 +40,7 @@ class Shipper:
         return f"shipper-{self.name}"
 
     def with_next_seq(self, next_seq: Mapping[str, int]) -> Shipper:
-        """Return the same shipper with other sequence numbers."""
+        """Return a copy of the shipper with these sequence numbers."""
         return replace(self, next_seq=dict(next_seq))
 
 

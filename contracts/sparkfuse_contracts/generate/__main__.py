@@ -108,7 +108,7 @@ def _json(content: object) -> str:
 
 
 def differences(output: Path, root: Path = ROOT) -> list[str]:
-    """Return the checked-in files below ``root`` that are missing, superfluous or not as in ``output``."""
+    """Return the checked-in files below ``root`` that are missing, superfluous or different from ``output``."""
     found = []
     for part, folder in CHECKED_IN.items():
         new, old = _files(output / part), _files(root / folder)

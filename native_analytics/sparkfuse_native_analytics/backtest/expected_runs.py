@@ -1,4 +1,4 @@
-"""Computes the expected values of each run as the detect job does: from the runs that ended before it started."""
+"""Computes the expected values of each run as the detect job does: from the runs that ended before that run started."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ ACT_MODE, WARN_MODE, SHADOW_MODE, OFF_MODE = "act", "warn", "shadow", "off"
 # For this long after an act, an application counts as affected by the fuse. The share of affected applications is
 # limited.
 BIG_PICTURE_MS = 15 * 60_000
-# A fuse that did not change for this long belongs to a run that has ended, so it is removed.
+# A fuse that has not changed for this long belongs to a run that has ended, so it is removed.
 FORGET_MS = 2 * HOUR_MS
 
 

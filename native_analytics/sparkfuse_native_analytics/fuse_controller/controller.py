@@ -127,7 +127,7 @@ class FuseController:
         )
 
     def _carry_out(self, case: Case, environment: Environment) -> Iterator[AuditRecord]:
-        """Act on a case that passes all gates; for another case, yield a record if its first refusing gate changed."""
+        """Act on a case that passes all gates; for any other, yield a record if the gate that refuses it changed."""
         refused, scope = refusal(case, self._gates), case.candidate.scope
         if refused is None:
             self._act(case, environment)
@@ -176,7 +176,7 @@ class FuseController:
         return (SHADOW_MODE, action, f"not armed: {unarmed}") if unarmed else (mode, action, "")
 
     def unarmed(self, variant: Variant, candidate: Candidate, action: str, broker_ms: int) -> str | None:
-        """Return why a rule must not stop this application with this action; None if this is armed."""
+        """Return why a rule must not stop this application with this action; None if an arming allows it."""
         subject = subject_of(candidate)
         if self.controls.arming(subject, action, broker_ms) is None:
             return f"no arming allows {action} for {subject.rule} and the job {subject.job_key!r}"

@@ -63,7 +63,7 @@ class ControlBook:
             return str(error)
         self._unverified.pop(key, None)
         if control.kind == REVOKE_KEY:
-            if control.key_id != signed.key_id:  # otherwise a thief of a key could revoke it
+            if control.key_id != signed.key_id:  # otherwise a thief could lock out the key's owner
                 self._revoked[control.key_id] = control
             return None
         known = self._controls.get(key)
@@ -72,7 +72,7 @@ class ControlBook:
         return None
 
     def hold(self, subject: Subject, now_ms: int) -> tuple[str, str] | None:
-        """Return id and reason of an unverified control, or of the first hold that covers the subject; else None."""
+        """Return id and reason of an unverified control, or of the first hold that covers ``subject``; else None."""
         if self._unverified:
             key, reason = next(iter(self._unverified.items()))
             return key, f"the control {key!r} cannot be verified: {reason}"
@@ -82,7 +82,7 @@ class ControlBook:
         return None
 
     def arming(self, subject: Subject, action: str, now_ms: int) -> Control | None:
-        """Return the arming that allows ``action`` for the subject; None if there is none.
+        """Return the arming that allows ``action`` for ``subject``; None if there is none.
 
         An arming allows nothing if it has no end, or if the key that signed it was revoked later.
         """

@@ -33,7 +33,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class BigPicture:
-    """The limit of affected applications of a cluster, beyond which nothing is stopped.
+    """The limit of affected applications of a cluster; if it is exceeded, nothing is stopped.
 
     The limit is exceeded if more than ``share`` of the running applications and at least ``applications`` are affected.
     An application is affected if a rule matches now, or if the fuse acted on it in the last 15 minutes. If the limit is

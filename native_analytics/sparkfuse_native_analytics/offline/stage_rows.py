@@ -171,7 +171,7 @@ def _completeness(
 ) -> float:
     if status != "succeeded" or not tasks:
         return of_log
-    # A task that was resubmitted (which counts as failed) succeeds twice; only further successes are duplicates.
+    # A task that was resubmitted counts as failed and succeeds twice; only further successes are duplicates.
     if succeeded - failed - speculative > tasks:
         return 0.0
     return min(of_log, succeeded / tasks)

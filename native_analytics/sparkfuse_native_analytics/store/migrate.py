@@ -145,7 +145,7 @@ def _written(found: re.Match[str], database: str) -> str:
 
 
 def _ddl(table: str) -> str:
-    """Return the DDL of a table; that of a retired table is kept as a file, because applied migrations never change."""
+    """Return a table's DDL; a retired table's DDL is kept as a file, because applied migrations never change."""
     if table in tables():
         return tables()[table].ddl
     return asset("sparkfuse_native_analytics", "schema", "retired", f"{table}.sql").read_text()

@@ -21,7 +21,7 @@ MAX_BYTES_RATIO = 2.0
 MIN_LOST_SHARE = 0.25
 MIN_LOST_MS = 30_000
 MIN_SUCCEEDED = 3
-# A task that has made no progress for this long in a call to storage waits for storage, as in the rule task_stuck.
+# If a task has made no progress in a storage call for this long, it is waiting for storage, as in the rule task_stuck.
 MIN_STALLED_MS = 60_000
 SLOW_TASK, STORAGE_STALLED, STORAGE_ERROR = "slow_task", "storage_stalled", "storage_error"
 _STORAGE_FAILURES = frozenset({"disk_full", "throttled"})

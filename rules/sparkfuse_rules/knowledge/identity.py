@@ -99,8 +99,7 @@ def _from_airflow(properties: Properties) -> str:
 
 
 def _from_operator(properties: Properties) -> str:
-    # The name of an application of a ScheduledSparkApplication is the name of that resource, followed by the start
-    # time.
+    # An application that a ScheduledSparkApplication starts has the name of this resource, followed by the start time.
     job = without_varying_parts(_setting(properties, f"{_DRIVER_LABEL}sparkoperator.k8s.io/app-name"))
     namespace = _setting(properties, "spark.kubernetes.namespace")
     return f"{namespace}/{job}" if job and namespace else job

@@ -1,4 +1,4 @@
-"""Measure the work of a stage or application, on which the expected duration depends, live and offline.
+"""Measure the work of a stage or application, live and offline; the expected duration depends on this work.
 
 The reasons for these measures and their order are in docs/rules.md, "Work".
 """

@@ -20,9 +20,9 @@ OnDelivery = Callable[[KafkaError | None, Message], None]
 
 
 def newest_samples(samples: Iterable[bytes]) -> Mapping[BaselineKey, list[Baseline]]:
-    """Group serialized baselines of one sample each by job and stage, and keep the newest of each group.
+    """Group serialized baselines of one sample each by job and stage, and keep the newest samples of each group.
 
-    During the grouping, a group has at most twice the samples that a baseline keeps.
+    A group has at most twice the number of samples that a baseline keeps.
     """
     groups: dict[BaselineKey, list[Baseline]] = {}
     for content in samples:

@@ -121,5 +121,5 @@ def _must_emit(before: RuleInstance | None, after: RuleInstance) -> bool:
 
 
 def _allowed(rule: RuleTiming, severity: str, row: LiveRow) -> str:
-    """Return the severity that the completeness of the row's evidence allows."""
+    """Return the severity: at most warning for incomplete evidence, unless the rule detects an absence."""
     return severity if rule.absence else capped_severity(severity, row.completeness)

@@ -22,7 +22,7 @@ _REPLACED = "pyflink.fn_execution.beam.beam_boot"
 
 
 def write_starter(path: Path) -> Path:
-    """Write a replacement of the Python executable that starts a step with this module, and return ``path``."""
+    """Write a replacement for the Python executable that starts a step with this module, and return ``path``."""
     python, module = shlex.quote(sys.executable), shlex.quote(str(Path(__file__).resolve()))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(

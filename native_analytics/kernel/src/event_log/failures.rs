@@ -45,8 +45,7 @@ impl Failures {
         &self.rows
     }
 
-    /// Adds a failed attempt. Returns the bytes of memory that it added, and the number of failed attempts beyond the
-    /// limits.
+    /// Adds a failed attempt. Returns the added memory in bytes, and the number of failed attempts beyond the limits.
     #[cold]
     pub fn add(&mut self, row: &Row, line: &[u8]) -> (usize, u64) {
         let class = failure_class(row, line).map_or_else(|| NO_CLASS.to_owned(), text);
@@ -72,8 +71,8 @@ impl Failures {
         left_out
     }
 
-    /// Returns the row of a class, or none if it gets no row, and the number of failed attempts of the class it
-    /// replaced.
+    /// Returns the row of a class (none if the class gets no row), and the number of failed attempts of the class that
+    /// it replaced.
     fn class_index(&mut self, class: String) -> (Option<usize>, u64) {
         if let Some(place) = self.rows.iter().position(|known| known.class == class) {
             return (Some(place), 0);

@@ -30,7 +30,7 @@ class BatchedCommits:
 
     @classmethod
     def of(cls, backend: Any) -> BatchedCommits:
-        """Return the backend's instance; a step has one backend and may keep several maps in it."""
+        """Return the instance for the backend, which is created once; a step may keep several maps in its backend."""
         installed = backend._map_state_handler._underlying  # noqa: SLF001
         return installed if isinstance(installed, cls) else cls(backend)
 

@@ -44,7 +44,7 @@ impl Block {
     }
 }
 
-/// Reads one block format. Reading blocks needs the order of the stream; decompressing can be done by several threads.
+/// Reads one block format. Blocks must be read in the order of the stream; several threads can decompress them.
 pub trait Format: Send + Sync {
     /// Appends the next block's compressed bytes to `compressed`; none at the end of the stream.
     fn read_block(&self, source: &mut dyn Read, compressed: &mut Vec<u8>) -> io::Result<Option<Block>>;

@@ -15,7 +15,7 @@ import org.apache.spark.SparkContext;
  * object that throws.
  */
 class DriverDependencies {
-  /** Time limit for stopping the plugin with the application. */
+  /** Time limit in ms for stopping the plugin when the application stops. */
   private static final long SHUTDOWN_MS = 1_900;
 
   /** Memory of the Kafka client in bytes. */

@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
  * the join type, in their order.
  *
  * <p>The words and cases are in contracts/shared/plan_conditions.yaml; the readers of event logs
- * extract the same.
+ * extract the same conditions.
  */
 final class PlanCondition {
   static final int MAX_CONDITION_CHARS = PlanConditions.MOST_CHARS;

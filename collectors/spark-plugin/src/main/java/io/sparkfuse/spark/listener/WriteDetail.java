@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 
-/** Names the target of a command or of a write by the data source API version 2. */
+/** Names the target of a command, or of a write through version 2 of the data source API. */
 final class WriteDetail {
   static final Set<String> V2_WRITES =
       new HashSet<>(

@@ -13,8 +13,8 @@ import org.apache.flink.table.functions.AggregateFunction;
  * {@code slowest_task(task_index, ms, bytes, gc_ms, executor_id, host)}: returns the task with the
  * longest duration as an encoded SlowestTask. Rows without an index or a duration are skipped.
  *
- * <p>Text arguments arrive undecoded, because only the few rows that are slower than all before are
- * read.
+ * <p>Text arguments arrive undecoded, because only the few rows that are slower than all earlier
+ * rows are read.
  */
 @FunctionHint(
     input = {

@@ -66,7 +66,7 @@ final class ApplicationJobs {
     return running.size();
   }
 
-  /** Time since the first end of a job in which no job ran, up to {@code untilMs}. [ms] */
+  /** Total time without a running job, from the first end of a job to {@code untilMs}. [ms] */
   long betweenMs(long untilMs) {
     return betweenMs + (running.isEmpty() ? since(untilMs) : 0);
   }

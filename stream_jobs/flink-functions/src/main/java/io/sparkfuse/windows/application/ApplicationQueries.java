@@ -224,7 +224,7 @@ final class ApplicationQueries {
     }
   }
 
-  /** The query that the starts of jobs assign a stage to; null if there is none. */
+  /** The query to which the start of a job assigned the stage; null if there is none. */
   Long queryOf(int stageId) {
     return queryOfStage.get(stageId);
   }
