@@ -173,7 +173,7 @@ class Target:
     def __init__(self, job: SparkRun, fuse: Fuse, facts: Facts, signer: Signer) -> None:
         self.job, self._fuse, self._facts, self._signer = job, fuse, facts, signer
         self.app_id, start = job.wait_for_line("APPLICATION").split()
-        self._start_ms = int(start)
+        self.start_ms = int(start)
 
     def running(self) -> list:
         """Return the running tasks that have reported progress."""
@@ -185,7 +185,7 @@ class Target:
         """Send a signal about the first running stage."""
         tasks = wait_for(self.running, 240, "a running task with progress")
         defaults = {"stage_id": tasks[0].stage_id, "policy_hash": policy_hash(ANY_STAGE)}
-        payload = signal(self.app_id, self._start_ms, signal_id, generation, **(defaults | changes))
+        payload = signal(self.app_id, self.start_ms, signal_id, generation, **(defaults | changes))
         self._fuse.send(self.app_id, self._signer.envelope(payload))
 
 

@@ -1,0 +1,78 @@
+"""One job for each policy that acts; the setting `spark.test.case` selects it.
+
+A task that hangs reads a named pipe that nobody writes, so it uses no CPU. The pipe is created beside the file that
+`spark.test.until` names.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+
+import sparkfuse
+
+spark = SparkSession.builder.appName("policy").getOrCreate()
+case, until = spark.conf.get("spark.test.case"), spark.conf.get("spark.test.until")
+pipe = until + ".pipe"
+os.mkfifo(pipe)
+fuse = sparkfuse.CircuitBreaker(spark)
+while not fuse.state()["watching"]:
+    pass
+context = spark.sparkContext
+print("APPLICATION", context.applicationId, context._jsc.sc().startTime(), flush=True)
+
+
+def attempt() -> int:
+    """Return the number of the attempt of this task."""
+    found = TaskContext.get()
+    assert found is not None
+    return found.attemptNumber()
+
+
+def hang() -> None:
+    """Wait without using CPU."""
+    with Path(pipe).open() as never:
+        never.read()
+
+
+def stuck(number: int) -> int:
+    """Return the number; the first attempt for the last number hangs."""
+    if number == 4 and attempt() == 0:
+        hang()
+    return number
+
+
+def doomed(number: int) -> int:
+    """Fail in the same way three times for the first number; then hang, so that the test does not depend on time."""
+    if number == 1 and attempt() < 3:
+        raise ValueError(f"bad row {number}")
+    hang()
+    return number
+
+
+try:
+    if case == "stuck":
+        print("RESULT", context.parallelize([1, 2, 3, 4], 4).map(stuck).collect(), flush=True)
+    elif case == "doomed":
+        print("RESULT", context.parallelize([1, 2], 2).map(doomed).collect(), flush=True)
+    elif case == "hanging":
+        context.parallelize([1, 2], 2).foreach(lambda _: hang())
+    else:
+        path = pipe + ".parquet"
+        spark.range(20_000).write.parquet(path)
+        rows = spark.read.parquet(path)
+        spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "10MB")
+        exploded = rows.crossJoin(rows.withColumnRenamed("id", "other")).repartition(4, "id")
+        print("RESULT", exploded.selectExpr("max(id + other)").collect(), flush=True)
+except Exception as error:
+    print("ERROR", type(error).__name__, str(error).replace("\n", " "), flush=True)
+if not context._jsc.sc().isStopped():
+    print("USABLE", context.parallelize([1, 2]).sum(), flush=True)
+# The hook waits for the work that it stopped; without this process it could not report the end.
+while not Path(until).exists():
+    threading.Event().wait(0.1)
+spark.stop()
