@@ -56,8 +56,8 @@ class Inbox:
                 # skipped.
                 "auto.offset.reset": "earliest",
                 "fetch.wait.max.ms": 100,
-                # If a sender is killed, its partitions are blocked for this long. The value is the smallest that
-                # brokers allow.
+                # If a sender is killed, another sender gets its partitions only after this time. The value is the
+                # smallest that brokers allow.
                 "session.timeout.ms": 6000,
                 "heartbeat.interval.ms": 2000,
             }

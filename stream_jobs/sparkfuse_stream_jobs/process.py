@@ -73,7 +73,7 @@ def _stop_on_signals(stop: threading.Event, started: threading.Event) -> None:
     def handle(number: int, _frame: object) -> None:
         stop.set()
         if not started.is_set():
-            # No job runs yet that needs an orderly stop; the JVM ends with this process.
+            # No job that needs an orderly stop is running yet; the JVM ends with this process.
             raise SystemExit(128 + number if number != signal.SIGTERM else 0)
 
     signal.signal(signal.SIGTERM, handle)

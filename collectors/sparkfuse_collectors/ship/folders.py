@@ -131,7 +131,7 @@ class Folders:
                 yield folder.files, tail
 
     def scan(self, now: float) -> list[str]:
-        """Scan all folders; return the names of logs that were deleted and need no position any longer."""
+        """Scan all folders; return the names of logs that were deleted and no longer need a position."""
         forgotten: list[str] = []
         for folder in self._folders:
             try:

@@ -1,5 +1,5 @@
-//! The Python module. Arrow data is passed by the PyCapsule protocol, so pyarrow is not needed to build or import this
-//! module.
+//! The Python module. Arrow data is passed through the PyCapsule protocol, so pyarrow is not needed to build or import
+//! this module.
 
 mod event_log;
 

@@ -50,7 +50,7 @@ class ApprovalBook:
         return digest in self._requested
 
     def find(self, digest: str, now_ms: int) -> tuple[Approval, SignedMessage] | None:
-        """Return an unused approval of a target that is valid now; None if there is none."""
+        """Return an approval of a target if it is unused and valid now; None if there is none."""
         found = self._approvals.get(digest)
         if found is None:
             return None

@@ -137,7 +137,7 @@ def _insert(connection: Any, statement: Statement) -> Answer:
 
 
 def _query(connection: Any, statement: Statement) -> Answer:
-    # Only for text formats, the engine reads the data of an INSERT from the statement, after FORMAT.
+    # The engine reads the data of an INSERT from the statement, after FORMAT, only if the format is a text format.
     sql = statement.sql + ("\n" + statement.data.decode(errors="surrogateescape") if statement.data else "")
     result = connection.query(sql, statement.default_format, params=dict(statement.parameters) or None)
     found = _TRAILING_FORMAT.search(sql)

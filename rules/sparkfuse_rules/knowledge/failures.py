@@ -69,7 +69,7 @@ def ended_on_purpose(failure: Failure) -> bool:
 
 
 def as_harmful(failure: Failure) -> Failure:
-    """Return the failure of a job that nobody cancelled, with a kind other than benign.
+    """Return the failure of a job that nobody cancelled; its kind is never benign.
 
     Some failures are benign for a task, but such a failure has made this job fail.
     """

@@ -30,7 +30,7 @@ def cost_avoided(cost_so_far: float | None, elapsed_ms: int | None, remaining_ms
     A remaining time of 0 or less means that the usual end has passed: how long the application would run is unknown.
 
     Args:
-        cost_so_far: cost of the application until now.
+        cost_so_far: cost of the application so far.
         elapsed_ms: time since the application started.
         remaining_ms: time until the usual end, or until the deadline.
     """

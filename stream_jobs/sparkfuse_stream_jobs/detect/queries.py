@@ -79,7 +79,7 @@ def plans_of(query_id: int | None, state: RunState) -> tuple[QueryPlan, ...]:
 
 
 def end_query(query_id: int, state: RunState) -> None:
-    """Record the end of a query, and drop the plans of the query that ended ``KEPT_QUERIES`` queries before."""
+    """Record the end of a query, and drop the plans of the query that ended ``KEPT_QUERIES`` queries earlier."""
     application = application_of(state)
     if query_id in application.ended_queries:
         return

@@ -1,4 +1,5 @@
-//! Fuzzes containers: no panic, no more decompressed bytes than the limits allow, one result on one and two threads.
+//! Fuzzes containers: no panic, no more decompressed bytes than the limits allow, the same result on one thread and on
+//! two.
 #![no_main]
 
 use std::io::Cursor;

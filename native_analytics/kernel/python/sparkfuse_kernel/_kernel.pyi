@@ -200,7 +200,7 @@ class EventLogDecoder:
         """End the log. A last line without a line end counts if it is a complete event; else the log is truncated."""
 
     def take(self) -> EventLog:
-        """Return the rows since the last call, to be added up by stage. The evidence covers the log from its start."""
+        """Return the rows since the last call; add them up by stage. The evidence covers the log from its start."""
 
     def take_events(self) -> list[tuple[str, bytes]]:
         """Return the name and JSON of each event of `events` since the last call, in the order of the log.

@@ -30,7 +30,8 @@ pub struct Job {
     pub result: Option<String>,
     pub failure_reason: Option<String>,
     pub stage_ids: Vec<i64>,
-    /// Stages and their depths: the longest chain of stages that each reads from, including skipped stages.
+    /// Stages and their depths: a depth is the length of the longest chain of stages that the stage reads from,
+    /// including skipped stages.
     pub depths: Vec<(i64, i64)>,
     pub description: Option<String>,
     pub job_group: Option<String>,

@@ -13,7 +13,8 @@ const MAX_STAGES: usize = crate::shared::limits::MOST_STAGES;
 const MAX_TAGS: usize = 64;
 const MAX_TAG_CHARS: usize = 256;
 
-/// The stages of a job with their depths: the longest chain of stages that each one reads from, `None` if unknown.
+/// The stages of a job with their depths: a depth is the length of the longest chain of stages that the stage reads
+/// from, `None` if unknown.
 pub type StageDepths = HashMap<i32, Option<i32>>;
 
 #[derive(Deserialize)]

@@ -217,7 +217,7 @@ impl Translator {
         self.identify(name)
     }
 
-    /// Returns all facts in `held` once start and configuration are known or can no longer follow.
+    /// Returns all facts in `held` once start and configuration are known or can no longer arrive.
     fn identify(&mut self, name: &str) -> Result<Vec<PendingFact>, EventError> {
         let may_follow = is_header(name) && self.held.len() <= MAX_HELD_FACTS;
         let Some(start) = &self.start else {

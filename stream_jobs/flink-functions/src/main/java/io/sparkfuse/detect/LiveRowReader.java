@@ -171,7 +171,8 @@ final class LiveRowReader {
     }
 
     /**
-     * The name of the subject; a task that outlived its stage is a different subject than before.
+     * The name of the subject; when its stage ends, a task that still runs becomes a different
+     * subject.
      */
     String subject(RowData row, String cluster) {
       if (word == null) {

@@ -97,7 +97,7 @@ final class Hook {
     return null;
   }
 
-  /** Reports records that are not verified at most once a minute, because anyone may send them. */
+  /** Reports unverified records, but at most once a minute, because anyone may send them. */
   private void countUnverified(String fault) {
     unverified++;
     long nowMs = edge.clock.ms();

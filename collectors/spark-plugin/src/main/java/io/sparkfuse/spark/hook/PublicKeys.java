@@ -77,8 +77,8 @@ class PublicKeys {
   }
 
   /**
-   * Returns why a message was not signed for this purpose and topic by a key of this job; null if
-   * it was. {@link #invalid} checks expiry and revocation.
+   * Returns why a message has no signature of a key of this job for this purpose and topic; null if
+   * it has one. {@link #invalid} checks expiry and revocation.
    */
   String unverified(SignedMessage signed, String purpose, String topic) {
     Key key = keys.get(signed.getKeyId());

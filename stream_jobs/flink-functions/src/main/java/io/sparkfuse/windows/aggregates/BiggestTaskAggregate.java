@@ -61,7 +61,10 @@ public final class BiggestTaskAggregate
     return encoded == null ? null : BiggestTask.parseFrom(encoded);
   }
 
-  /** Returns the task with more bytes, then more time, then the lower index; either can be null. */
+  /**
+   * Returns the task with more bytes, then more time, then the lower index; either argument can be
+   * null.
+   */
   public static BiggestTask bigger(BiggestTask one, BiggestTask other) {
     if (one == null || other == null) {
       return one == null ? other : one;

@@ -12,7 +12,7 @@ import java.util.TreeSet;
  * Failed task attempts, grouped by failure class.
  *
  * <p>If there are too many classes, hosts or tasks, the first ones by name or index are kept. A
- * dropped class, host or task stays beyond the limit, so each kept one is counted from its first
+ * dropped class, host or task is never kept later, so each kept one is counted from its first
  * attempt, in any order of arrival and of merging.
  *
  * <p>The kernel keeps the same classes offline; the limits and cases are in

@@ -59,7 +59,7 @@ public final class SequenceRanges {
     return seen;
   }
 
-  /** How many numbers were assigned so far, as far as known: the highest number plus one. */
+  /** How many numbers were assigned, as far as known: the highest number plus one. */
   long expected() {
     close();
     return runs.isEmpty() ? settledBelow : runs.lastEntry().getValue() + 1;

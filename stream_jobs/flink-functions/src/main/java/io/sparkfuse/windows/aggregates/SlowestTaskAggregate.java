@@ -90,8 +90,8 @@ public final class SlowestTaskAggregate
   }
 
   /**
-   * Returns the task with the longer duration, then the lower index; either can be null. The other
-   * fields give attempts of one task a fixed order.
+   * Returns the task with the longer duration, then the lower index; either argument can be null.
+   * The other fields give attempts of one task a fixed order.
    */
   public static SlowestTask slower(SlowestTask one, SlowestTask other) {
     if (one == null || other == null) {

@@ -162,8 +162,8 @@ public final class Application {
   }
 
   /**
-   * Rows of the executors in this window, by executor. Silent executors are included, unless no
-   * fact of the application arrived or the window was emitted before.
+   * Rows of the executors in this window, by executor. Silent executors are left out if no fact of
+   * the application arrived or if the window was emitted before.
    */
   List<ExecutorLive> executorRows(
       List<ExecutorSample> samples, List<ExecutorSample> pauses, Long startMs, long windowEndMs) {

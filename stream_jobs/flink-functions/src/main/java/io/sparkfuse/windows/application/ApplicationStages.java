@@ -130,7 +130,7 @@ final class ApplicationStages {
     }
   }
 
-  /** StageFold removes stages at the same time, and counts facts that arrive later from 0. */
+  /** StageFold removes stages at the same time, and starts again from 0 if facts arrive later. */
   private void forgetBefore(long endedMs) {
     Iterator<StageTotals> all = stages.values().iterator();
     while (all.hasNext()) {

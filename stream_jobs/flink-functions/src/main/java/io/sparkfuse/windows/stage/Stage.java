@@ -56,7 +56,7 @@ public final class Stage {
    * Restores the saved stage, or creates a new one if its grace period is over at {@code nowMs}.
    */
   static Stage restore(StageState saved, long nowMs) {
-    // The cleanup timer fires by the watermark, whose progress differs between runs. Comparing
+    // The cleanup timer depends on the watermark, whose progress differs between runs. Comparing
     // times here gives the same result in each run.
     boolean forgotten = saved.hasForgetAtMs() && saved.getForgetAtMs() <= nowMs;
     return forgotten ? new Stage() : new Stage(saved);
