@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, gener
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from sparkfuse_native_analytics.fuse_operator.orders import Operator
 from tests.integration.collectors.spark_runs import Facts, SparkRun, TopicReader, create_topics
 from tests.kafka import in_order
 from tests.waiting import wait_for
@@ -57,6 +58,11 @@ class Signer:
         der = self._public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
         self.key_id = hashlib.sha256(der).hexdigest()[:16]
         self.inline = f"{purpose}:{LAST_DAY}:{base64.b64encode(der).decode()}"
+
+    @property
+    def operator(self) -> Operator:
+        """The person who signs with this key."""
+        return Operator("dana", self._key)
 
     def write_public_key(self, path: Path) -> str:
         """Write the public key as PEM and return its entry for the plugin's setting."""

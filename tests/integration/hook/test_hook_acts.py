@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import os
 import signal as signals
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from sparkfuse_native_analytics.fuse_operator import orders
 from tests.integration.collectors.spark_runs import SparkRun
-from tests.integration.hook.conftest import RULE, SHARED, policy_hash
+from tests.integration.hook.conftest import RULE, SHARED, Fuse, policy_hash
+from tests.kafka import settings_of
 from tests.waiting import wait_for
 
+# The hook waits so long between its request and the act.
+IN_SAFE_POINT = {"spark.test.safePoint": "true", "spark.sparkfuse.fuse.safePoint": "10s"}
 VERSIONS = [pytest.param("spark35", marks=pytest.mark.long), "spark4"]
 
 
@@ -56,6 +61,30 @@ def test_hold_that_arrives_after_the_signal_wins(start, fuse, until):
 
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("version", VERSIONS)
+def test_stop_everything_prevents_an_act_in_flight(start, fuse, kafka_bootstrap, topics, until, version):
+    """If `stop-everything` is ordered after the hook has requested an act, the hook does not act.
+
+    The job is in a safe point, so the hook waits between its request and the act. After the release, a signal acts.
+    """
+    target, operator = start(version, "waiting_tasks.py", **IN_SAFE_POINT)
+    settings = settings_of(kafka_bootstrap, topics)
+    stop = orders.hold(orders.Selection(), "incident", int(time.time() * 1000) + 3_600_000, orders.STOP_EVERYTHING)
+    target.send("in flight", 1, action="cancel_jobs")
+    wait_for(lambda: "requested" in outcomes(fuse, "in flight"), 120, "the request of the act")
+    orders.give(settings, operator.operator, stop)
+
+    assert (fuse.receipt("in flight")["outcome"], fuse.receipt("in flight")["gate"]) == ("held", "hold")
+    first, _ = wait_for(lambda: len(found := target.running()) == 2 and found, 60, "both tasks, which still run")
+    orders.give(settings, operator.operator, orders.release(stop, "over"))
+    target.send("after", 2, action="kill_task", task_id=first.task_id)
+    assert fuse.receipt("after")["outcome"] == "ended"
+    until.touch()
+    assert target.job.wait_for_line("RESULT") == "[2, 4]"
+    assert target.job.wait_for_line("STATE") == "open ['held', 'ended']"
+
+
+@pytest.mark.timeout(1_200)
+@pytest.mark.parametrize("version", VERSIONS)
 def test_application_is_stopped_with_exit_code(start, fuse, tmp_path, version):
     """stop_application ends the context; Spark 4 records the exit code of the signal in the event log."""
     logs = tmp_path / "logs"
@@ -93,6 +122,11 @@ def test_streaming_query_is_stopped_by_itself(start, fuse, facts, version):
     assert fuse.receipt("query")["outcome"] == "ended", fuse.receipts("query")
     assert target.job.wait_for_line("ENDED") == "False None"
     assert target.job.wait_for_line("USABLE") == "10"
+
+
+def outcomes(fuse: Fuse, signal_id: str) -> list[str]:
+    """Return the outcomes of the receipts of a signal that have arrived."""
+    return [each["outcome"] for each in fuse.receipts(signal_id)]
 
 
 def _jvms(job: SparkRun) -> list[int]:

@@ -1,10 +1,12 @@
 """A job of two tasks that compute until a file exists.
 
-Usage: waiting_tasks.py, with the file in the setting `spark.test.until`.
+Usage: waiting_tasks.py, with the file in the setting `spark.test.until`. With `spark.test.safePoint=true` the tasks run
+in a safe point.
 """
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -28,7 +30,8 @@ def compute(number: int) -> int:
 
 
 try:
-    print("RESULT", context.parallelize([1, 2], 2).map(compute).collect(), flush=True)
+    with fuse.safe_point() if spark.conf.get("spark.test.safePoint", "") else nullcontext():
+        print("RESULT", context.parallelize([1, 2], 2).map(compute).collect(), flush=True)
 except Exception as error:
     print("ERROR", type(error).__name__, str(error).replace("\n", " "), flush=True)
 print("STOPPED", spark.sparkContext._jsc is None or spark.sparkContext._jsc.sc().isStopped(), flush=True)
