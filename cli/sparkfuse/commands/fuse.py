@@ -135,6 +135,20 @@ def report(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
 
 
 @commands.command()
+def replay(
+    rule: Annotated[str, typer.Option("--rule", help="Id of the rule.")],
+    since: Annotated[str, typer.Option("--since", help="Runs that started within this time, such as 30d.")] = "30d",
+    job: Annotated[str, typer.Option("--job", help="Only this job.")] = "",
+    home: Home = DEFAULT_HOME,
+    as_json: Json = False,
+) -> None:
+    """Replay stored live rows of ended runs: in which runs would the policy of a rule have acted? Arms nothing."""
+    from sparkfuse.commands.fuse_replay import run_replay
+
+    run_replay(_policies(settings_of_stack(home)), rule, since, job, home, as_json)
+
+
+@commands.command()
 def hold(
     reason: Reason, rule: Rule = "", job: Job = "", app: App = "", cluster: Cluster = "", for_: For = "24h",
     home: Home = DEFAULT_HOME, actor: Actor = "", key: Key = None,

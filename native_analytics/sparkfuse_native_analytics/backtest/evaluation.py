@@ -21,7 +21,7 @@ ROWS_AT_ONCE = 500
 # Maximum number of rules per statement: a UInt64 has one bit per rule, set if the row has the rule's columns.
 MOST_RULES = 60
 _PLACE = "app_id, app_start_ms, app_attempt"
-_TYPES = {"string": "String", "bool": "Bool", "int32": "Int64", "int64": "Int64", "double": "Float64"}
+TYPES = {"string": "String", "bool": "Bool", "int32": "Int64", "int64": "Int64", "double": "Float64"}
 _Row = tuple[Place, tuple[int, int] | None, Mapping[str, Any]]
 
 
@@ -139,7 +139,7 @@ def _given(view: str, names: Sequence[str], rows: Sequence[_Row], keys: str) -> 
     types = {"app_id": "String", "app_start_ms": "Int64", "app_attempt": "Int32", "stage_id": "Int32",
              "stage_attempt": "Int32"}  # fmt: skip
     structure = [f"{name} {types[name]}" for name in keys.split(", ")]
-    structure += [f"{name} Nullable({_TYPES[VIEWS[view][name].type]})" for name in names]
+    structure += [f"{name} Nullable({TYPES[VIEWS[view][name].type]})" for name in names]
     lines = ", ".join(_line(row, names) for row in rows)
     return f"SELECT * FROM values('{', '.join(structure)}', {lines})"
 
