@@ -68,7 +68,7 @@ def main() -> int:
             print(f"{name}:{number}: {word!r}: write {instead}")
             count += 1
     if count:
-        print(f"vocabulary: {count} replaced words, see docs/glossary.md", file=sys.stderr)
+        print(f"vocabulary: {count} words must be replaced, see docs/glossary.md", file=sys.stderr)
     return 1 if count else 0
 
 

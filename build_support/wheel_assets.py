@@ -55,5 +55,5 @@ class WheelAssets(BuildHookInterface):  # type: ignore[type-arg]  # the hook wor
             for name in names:
                 source = Path(self.root) / room / name
                 if not source.exists():
-                    raise FileNotFoundError(f"{room}/{name} should be in the wheel, but is not there")
+                    raise FileNotFoundError(f"{room}/{name}, which the wheel must contain, is missing in the checkout")
                 build_data["force_include"][str(source)] = f"{package}/assets/{name}"

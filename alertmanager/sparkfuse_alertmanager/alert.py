@@ -148,7 +148,7 @@ def _check(finding: Finding) -> None:
     if not _ID.fullmatch(finding.finding_id):
         raise InvalidFindingError("finding_id must be 1 to 64 letters, digits, '-' or '_'")
     if not _RULE.fullmatch(finding.rule):
-        raise InvalidFindingError("rule must be the id of a rule: small letters, digits and '_'")
+        raise InvalidFindingError("rule must be the id of a rule: lowercase letters, digits and '_'")
     if finding.severity not in SEVERITIES:
         raise InvalidFindingError(f"severity must be one of {', '.join(SEVERITIES)}")
     if finding.state not in STATES:

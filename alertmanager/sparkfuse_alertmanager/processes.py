@@ -67,7 +67,7 @@ def _alertmanager() -> str:
     program = _program(("prometheus-alertmanager", "alertmanager"), "prometheus-alertmanager")
     if Path(program).name == "prometheus-alertmanager" and not DEBIAN_TEMPLATE.is_file():
         raise ProgramMissingError(
-            f"{program} is Debian's, but its file {DEBIAN_TEMPLATE} is missing: "
+            f"{program} is from Debian's package, but the package's file {DEBIAN_TEMPLATE} is missing: "
             "run `apt-get install --reinstall prometheus-alertmanager`"
         )
     return program

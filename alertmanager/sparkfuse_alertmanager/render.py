@@ -148,7 +148,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     processes = dict(pair.split("=", 1) for pair in given.process if "=" in pair)
     if len(processes) != len(given.process):
-        print("--process must be NAME=HOST:PORT, each name once", file=sys.stderr)
+        print("--process must be NAME=HOST:PORT, and each NAME may be given only once", file=sys.stderr)
         return 2
     try:
         print(write_alertmanager(given.folder, _destinations(given)))
@@ -167,9 +167,13 @@ def _parser() -> argparse.ArgumentParser:
     defaults = Destinations.from_environment(os.environ)
     parser = argparse.ArgumentParser(prog="sparkfuse_alertmanager.render", description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="folder for alertmanager.yml, prometheus.yml and targets")
-    parser.add_argument("--webhook-url", default=defaults.webhook_url, help="webhook (default: SPARKFUSE_WEBHOOK_URL)")
     parser.add_argument(
-        "--heartbeat-url", default=defaults.heartbeat_url, help="dead man's switch (default: SPARKFUSE_HEARTBEAT_URL)"
+        "--webhook-url", default=defaults.webhook_url, help="address of the webhook (default: SPARKFUSE_WEBHOOK_URL)"
+    )
+    parser.add_argument(
+        "--heartbeat-url",
+        default=defaults.heartbeat_url,
+        help="address of the dead man's switch (default: SPARKFUSE_HEARTBEAT_URL)",
     )
     parser.add_argument(
         "--slack-url-file",

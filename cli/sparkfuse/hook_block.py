@@ -128,5 +128,5 @@ class Block:
             call: Callable[..., Any] = getattr(self._driver, method)
             return call(*arguments)
         except Exception as error:  # the job continues without the limit
-            log.warning("Sparkfuse: %s of a block failed: %s", method, error)
+            log.warning("Sparkfuse: the call %s for a block failed: %s", method, error)
             return None

@@ -64,7 +64,7 @@ def librdkafka_properties(given: Mapping[str, str]) -> dict[str, str]:
             made = {**_TRANSLATIONS[name](given), **made}
         elif name not in _JAVA_ONLY:
             raise KafkaPropertyError(
-                f"{name} has no equivalent in Python clients: the file may contain only settings of addresses, "
+                f"{name} has no equivalent in Python clients: the file may contain only settings for addresses, "
                 "security and connections"
             )
     for name in _FILES:

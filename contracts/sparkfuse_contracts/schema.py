@@ -121,7 +121,9 @@ def _read_field(
     kind_of = message.oneof_decl[field.oneof_index].name if member else None
     nested = field.type == FieldDescriptorProto.TYPE_MESSAGE
     if not (repeated or member or field.proto3_optional or (documents and nested)):
-        raise SchemaError(f"{place} has no presence; declare it optional, so that an absent value is not 0")
+        raise SchemaError(
+            f"{place} has no field presence; declare it optional, so that an absent value is not read as 0"
+        )
     type_name = _type_of(place, message, field, documents)
     if member and not comment:
         return Field(field.name, type_name, False, kind_of, "", "", ())

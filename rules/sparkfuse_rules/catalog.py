@@ -214,7 +214,10 @@ def _param(place: str, value: object) -> Param:
 
 def _cases(file: str, value: object, view: str, params: Mapping[str, Param]) -> tuple[Case, ...]:
     if not isinstance(value, list) or not value:
-        raise RuleError(f"{file}: cases: a rule needs cases: quiet, just below, exactly at, far above, empty evidence")
+        raise RuleError(
+            f"{file}: cases: a rule needs cases: quiet, just below, exactly at and far above the threshold, "
+            "and empty evidence"
+        )
     cases = tuple(_case(f"{file}: cases[{place}]", entry, view, params) for place, entry in enumerate(value))
     names = [case.name for case in cases]
     if twice := next((name for name in names if names.count(name) > 1), None):
@@ -256,5 +259,5 @@ def _given(place: str, kind: str, value: object) -> Value:
             return found
         raise RuleError(f"{place}: must be a whole number, but is {value!r}")
     if (kind == "bool") != isinstance(value, bool) or not isinstance(value, bool | str):
-        raise RuleError(f"{place}: must be {'true or false' if kind == 'bool' else 'text'}, but is {value!r}")
+        raise RuleError(f"{place}: must be {'true or false' if kind == 'bool' else 'a string'}, but is {value!r}")
     return value

@@ -28,7 +28,7 @@ def read_fuse(file: str, view: str, value: object) -> FusePolicy | None:
         return None
     scope = scope_of_view(view)
     if scope is None:
-        raise RuleError(f"{place}: a row of {view} belongs to no single application, so the fuse has no target")
+        raise RuleError(f"{place}: a row of {view} does not belong to a single application, so the fuse has no target")
     entry = strict_yaml.mapping(place, value, (*_REQUIRED, *_OPTIONAL))
     for key in _REQUIRED:
         if key not in entry:
@@ -86,7 +86,7 @@ def _actions(place: str, value: object, scope: str) -> tuple[str, ...]:
 
 def _cases(place: str, value: object, evidence: Mapping[str, Column]) -> tuple[FuseCase, ...]:
     if not isinstance(value, list):
-        raise RuleError(f"{place}: must list cases of counters, but is {value!r}")
+        raise RuleError(f"{place}: must be a list of cases with counters, but is {value!r}")
     cases = tuple(_case(f"{place}[{index}]", entry, evidence) for index, entry in enumerate(value))
     if {case.act for case in cases} != {True, False}:
         raise RuleError(f"{place}: needs a case in which the fuse acts and one in which the act would be wrong")

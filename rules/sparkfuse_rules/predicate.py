@@ -132,7 +132,8 @@ class _Checker:
     def _is_null(self, node: exp.Expr) -> str:
         if not isinstance(node.expression, exp.Null):
             raise self._refused(
-                f"{node.sql()}: use IS NULL or IS NOT NULL, because the engines evaluate other IS differently"
+                f"{node.sql()}: use IS NULL or IS NOT NULL, "
+                "because the engines evaluate IS differently for other operands"
             )
         self._kind(node.this)
         return FLAG
@@ -167,7 +168,7 @@ class _Checker:
     def _cast(self, node: exp.Expr) -> str:
         if node.args["to"].this != exp.DataType.Type.BIGINT:
             raise self._refused(
-                f"{node.sql()}: use CAST to BIGINT, because the engines convert to other types differently"
+                f"{node.sql()}: CAST only to BIGINT, because the engines convert to other types differently"
             )
         return self.expects(NUMBER, node.this)
 

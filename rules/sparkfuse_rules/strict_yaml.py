@@ -55,7 +55,7 @@ def mapping(place: str, value: object, keys: Collection[str] | None = None) -> M
 def text(place: str, value: object) -> str:
     """Return ``value`` without surrounding space if it is a non-empty string. Raises RuleError otherwise."""
     if not isinstance(value, str) or not value.strip():
-        raise RuleError(f"{place}: must be text, but is {value!r}")
+        raise RuleError(f"{place}: must be a string, but is {value!r}")
     return value.strip()
 
 

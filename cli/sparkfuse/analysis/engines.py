@@ -37,4 +37,4 @@ class _NoPandas:
     @staticmethod
     def find_spec(fullname: str, *_: object) -> None:
         if fullname == "pandas":
-            raise ImportError("an analysis uses no data frames", name=fullname)
+            raise ImportError("an analysis does not use pandas", name=fullname)

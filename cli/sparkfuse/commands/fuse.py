@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-commands = typer.Typer(help="Show what the fuse does and why; hold, arm and approve its acts.", no_args_is_help=True)
+commands = typer.Typer(
+    help="Show what the fuse does and why; add holds and armings, and approve acts.", no_args_is_help=True
+)
 Reason = Annotated[str, typer.Option("--reason", help="The reason, in one sentence, for the audit log.")]
 Actor = Annotated[str, typer.Option("--actor", help="Your name in the audit log (default: the user of this shell).")]
 Key = Annotated[
@@ -40,7 +42,7 @@ Job = Annotated[str, typer.Option("--job", help="Pattern of the job key, with * 
 App = Annotated[str, typer.Option("--app", help="Pattern of the application id, with * and ?.")]
 Cluster = Annotated[str, typer.Option("--cluster", help="Pattern of the cluster, with * and ?.")]
 For = Annotated[str, typer.Option("--for", help="Duration, such as 30m, 12h or 7d.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, help="Largest number of rows.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of rows.")]
 
 
 @commands.command()
@@ -157,7 +159,9 @@ def hold(
     from sparkfuse_native_analytics.fuse_operator import orders
 
     if not (rule or job or app or cluster):
-        raise StartError("name at least one of --rule, --job, --app and --cluster, or use stop-everything", USAGE)
+        raise StartError(
+            "give at least one of --rule, --job, --app and --cluster, or use `sparkfuse fuse stop-everything`", USAGE
+        )
     _give(orders.hold(orders.Selection(cluster, rule, job, app), reason, _until(for_)), home, actor, key)
 
 
@@ -244,7 +248,9 @@ def policies(home: Home = DEFAULT_HOME) -> None:
 
 @commands.command()
 def actuator(
-    backend: Annotated[str, typer.Option("--backend", help="kubernetes, yarn, databricks or standalone.")],
+    backend: Annotated[
+        str, typer.Option("--backend", help="The cluster manager: kubernetes, yarn, databricks or standalone.")
+    ],
     config: Annotated[Path, typer.Option("--config", help="The configuration file of the actuator.")],
 ) -> None:
     """Run the external actuator, which ends hung and zombie applications through the cluster manager, until SIGTERM."""

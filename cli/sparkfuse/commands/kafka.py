@@ -28,7 +28,7 @@ Principals = Annotated[
     typer.Option("--principal", help="Principal of a role, as role=User:name; may be repeated. Default: all roles."),
 ]
 Prefix = Annotated[str, typer.Option("--prefix", help="Prefix of the topics (default: SPARKFUSE_TOPIC_PREFIX).")]
-Form = Annotated[Format, typer.Option("--format", help="Commands of kafka-acls, or one JSON document.")]
+Form = Annotated[Format, typer.Option("--format", help="Print commands of kafka-acls, or one JSON document.")]
 OldBrokers = Annotated[
     bool, typer.Option("--old-brokers", help="Also grant IDEMPOTENT_WRITE, which writers need on Kafka before 3.0.")
 ]

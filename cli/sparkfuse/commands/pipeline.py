@@ -25,7 +25,7 @@ Home = Annotated[Path, typer.Option("--home", envvar="SPARKFUSE_HOME", help="Fol
 FreePorts = Annotated[bool, typer.Option("--free-ports", help="Use free ports instead of the default ones.")]
 Webhook = Annotated[str, typer.Option("--webhook", help="Post notifications to this URL instead of showing them here.")]
 Ships = Annotated[
-    list[str] | None, typer.Option("--ship", help="Also follow this folder of event logs; may be repeated.")
+    list[str] | None, typer.Option("--ship", help="Folder of event logs to read continuously; may be repeated.")
 ]
 ActuatorOption = Annotated[
     str,

@@ -40,7 +40,7 @@ Once = Annotated[bool, typer.Option("--once", help="Stop when all events that th
 Look = Annotated[float, typer.Option("--look", min=0.05, help="Seconds between two scans of the folders.")]
 Ended = Annotated[
     float,
-    typer.Option("--ended-within", min=0.0, help="Send a log as live facts if it ended within these seconds."),
+    typer.Option("--ended-within", min=0.0, help="Send a log as live facts if it ended at most this many seconds ago."),
 ]
 Abandoned = Annotated[
     float,

@@ -187,7 +187,7 @@ class Folders:
         """Return a log that was absent, with its previous state; None if the log was not absent."""
         tail = folder.absent.pop(name, None)
         if tail is not None and name in folder.missing and folder.missing[name].scans >= SCANS_UNTIL_MISSING:
-            _log.info("%s is back and continues at its position", folder.files.display_path(name))
+            _log.info("%s is available again; reading continues at its last position", folder.files.display_path(name))
         return tail
 
     @staticmethod

@@ -119,7 +119,7 @@ class LogContent:
             return ReplayResult.UNKNOWN
         self.needs_replay = False
         if not result.is_complete and not may_be_shorter:
-            raise NoApplicationError("it is shorter than the part that was read before")
+            raise NoApplicationError("the log is shorter than the part that was already read")
         if result.translation.identity is None and self._identity is not None:
             result.translation.resume_as(self._identity)  # the first files of the log no longer exist
         self._translation = result.translation

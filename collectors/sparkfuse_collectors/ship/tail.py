@@ -275,7 +275,7 @@ class LogTail:
     def _end_log(self) -> None:
         translation = self._content.start()
         if translation.identity is None:
-            raise NoApplicationError("no line contains the id of its application")
+            raise NoApplicationError("no line of the log contains an application id")
         if not translation.has_ended:
             translation.torn = True
             if self.found is not None and not is_closed(self.found):

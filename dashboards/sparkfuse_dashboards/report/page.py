@@ -76,7 +76,7 @@ def interpreter(module: str) -> str:
     """
     body, source_map, _ = module.partition(_SOURCE_MAP)
     if module.count(_IMPORT) != 1 or module.count(_EXPORT) != 1 or not source_map:
-        raise ValueError("vega-interpreter.js has other imports or exports than expected")
+        raise ValueError("the imports or exports of vega-interpreter.js are not the expected ones")
     inside = body.replace(_IMPORT, _IMPORT.replace("import", "const").replace("from 'vega-util'", "= vega"))
     return "{\n" + inside.replace(_EXPORT, "vega.expressionInterpreter = expression;") + "}\n"
 

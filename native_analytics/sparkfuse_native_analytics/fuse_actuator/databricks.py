@@ -72,5 +72,5 @@ def _run_id(settings: Mapping[str, str]) -> str:
     named = _NAME.fullmatch(settings.get(_CLUSTER_NAME, ""))
     run_id = settings.get(_RUN_ID, "") or (named[1] if named else "")
     if not run_id.isdecimal():
-        raise ManagerError(f"the run id is not known: neither {_RUN_ID} nor the cluster's name has it")
+        raise ManagerError(f"the run id is not known: neither {_RUN_ID} nor the name of the cluster contains it")
     return run_id

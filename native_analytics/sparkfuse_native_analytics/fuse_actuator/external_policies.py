@@ -55,7 +55,7 @@ def _policy(content: Mapping[str, Any]) -> ExternalPolicy:
         for each in content["conditions"]
     )
     if unknown := [each.operator for each in conditions if each.operator not in COMPARISONS]:
-        raise ValueError(f"there is no operator {unknown[0]}")
+        raise ValueError(f"{unknown[0]!r} is not a comparison operator")
     return ExternalPolicy(
         rule=str(content["rule"]),
         conditions=conditions,

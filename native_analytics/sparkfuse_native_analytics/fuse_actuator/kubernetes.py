@@ -46,7 +46,7 @@ class Kubernetes:
         """Delete the driver's pod if the pod still has the UID ``instance``; the executors end with the driver."""
         pods = [pod for pod in self._pods(application) if pod["metadata"]["uid"] == instance]
         if len(pods) != 1:
-            raise ManagerError(f"no driver's pod with the UID {instance} exists any more")
+            raise ManagerError(f"the driver pod with the UID {instance} no longer exists")
         metadata = pods[0]["metadata"]
         # The API server compares the UID in the same step in which it deletes, and answers 409 if the UID differs.
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": instance}}

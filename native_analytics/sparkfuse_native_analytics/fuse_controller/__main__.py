@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the fuse controller; errors at the start are printed as one sentence."""
     parser = argparse.ArgumentParser(
         prog="sparkfuse-fuse-controller",
-        description="Stops runaway jobs by signed signals.",
+        description="Stops runaway jobs with signed signals.",
     )
     parser.add_argument("--catalog", type=Path, help="folder of rule files to use instead of the shipped ones")
     options = parser.parse_args(arguments)

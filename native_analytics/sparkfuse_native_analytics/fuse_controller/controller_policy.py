@@ -113,7 +113,7 @@ def read_controller_policy(settings: Settings, catalog: Path | None = None) -> C
         names = ", ".join(dict.fromkeys(rule.id for rule in signing))
         raise RuleError(
             f"the fuse of {names} is in mode {policy.mode(signing[0])}, which needs signed signals, "
-            "but SPARKFUSE_SIGNING_KEY names no private key (sparkfuse up makes one)"
+            "but SPARKFUSE_SIGNING_KEY names no private key (`sparkfuse up` creates one)"
         )
     return policy
 

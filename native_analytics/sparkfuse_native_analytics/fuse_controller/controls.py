@@ -112,7 +112,7 @@ class ControlBook:
 
 def _check(control: Control, key: str) -> None:
     if control.control_id != key:
-        raise SignatureRefusedError(f"the record of the control {control.control_id!r} has the key {key!r}")
+        raise SignatureRefusedError(f"the record with the key {key!r} contains the control {control.control_id!r}")
     if control.kind not in KINDS:
         raise SignatureRefusedError(f"the kind of control {control.kind!r} is unknown")
 

@@ -132,7 +132,9 @@ def _hours(place: str, value: object, budget: Budget) -> tuple[WorkingHours | No
         return None, None
     content = strict_yaml.mapping(place, value, HOURS_KEYS)
     if not content.get("outside"):
-        raise RuleError(f"{place}.outside: must be the budgets outside of these hours, such as {{global_per_hour: 0}}")
+        raise RuleError(
+            f"{place}.outside: must contain the budgets outside of these hours, such as {{global_per_hour: 0}}"
+        )
     return read_working_hours(place, content), _budget(f"{place}.outside", content["outside"], budget)
 
 

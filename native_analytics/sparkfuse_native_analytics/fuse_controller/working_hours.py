@@ -48,7 +48,7 @@ def read_working_hours(place: str, content: Mapping[str, object]) -> WorkingHour
             raise unknown_name(f"{place}.days", "day", day, DAYS)
     begin, end = (_minute(f"{place}.{name}", content.get(name)) for name in ("from", "to"))
     if begin >= end:
-        raise RuleError(f"{place}: from must be before to; night hours are not supported")
+        raise RuleError(f"{place}: `from` must be before `to`; night hours are not supported")
     return WorkingHours(zone, frozenset(DAYS.index(day) for day in days), begin, end)
 
 

@@ -102,7 +102,9 @@ class HistoryReader:
                 # An unexpected error, such as a full disk, must not end this thread, because then no history would be
                 # sent. The rows are sent without updating baselines; the log message contains the reason, and the
                 # caller counts such logs.
-                _log.exception("the baselines were not updated from %d logs; their rows are sent anyway", len(group))
+                _log.exception(
+                    "the baselines were not updated from %d logs; the rows of these logs are sent anyway", len(group)
+                )
                 return False
             else:
                 return True

@@ -158,7 +158,9 @@ def _name(path: Path, server: bool) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Migrate the database at SPARKFUSE_CLICKHOUSE_URL; exit code 2 for invalid settings, 3 after a failure."""
     parser = argparse.ArgumentParser(prog="sparkfuse-migrate", description="Create or change the tables of the store.")
-    parser.add_argument("--server", action="store_true", help="create roles, profile and quota; needs an administrator")
+    parser.add_argument(
+        "--server", action="store_true", help="also create roles, a profile and a quota; needs an administrator"
+    )
     options = parser.parse_args(arguments)
     try:
         done = migrate(connect(), server=options.server)

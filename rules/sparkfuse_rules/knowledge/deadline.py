@@ -50,8 +50,8 @@ def deadline_ms(text: str, started_ms: int) -> int:
         raise _invalid(value)
     if not timedelta() < at - started <= MOST_AHEAD:
         raise DeadlineError(
-            f"{SETTING}={value!r} is ignored: it must be after the application's start ({started:%Y-%m-%dT%H:%MZ}), "
-            f"by at most {MOST_AHEAD.days} days"
+            f"{SETTING}={value!r} is ignored: it must be after the application's start ({started:%Y-%m-%dT%H:%MZ}) "
+            f"and at most {MOST_AHEAD.days} days later"
         )
     return round(at.timestamp() * 1000)
 

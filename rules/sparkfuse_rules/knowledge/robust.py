@@ -16,7 +16,7 @@ _Z_95 = 1.6448536269514722
 def median(values: Sequence[float]) -> float:
     """Return the median of ``values``. Raises ValueError if ``values`` is empty."""
     if not values:
-        raise ValueError("the median of no values is not defined")
+        raise ValueError("the median of an empty list is not defined")
     ordered = sorted(values)
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

@@ -220,6 +220,6 @@ def _put(published: PublishedBaselines, message: Message) -> list[Place]:
         return []
     baseline = from_json(Baseline, content)
     if not baseline.HasField("updated_ms"):
-        raise RecordError("a baseline needs updated_ms")
+        raise RecordError("the baseline has no updated_ms")
     useless = published.put(baseline, Place(message.partition(), message.key() or b""), message.timestamp()[1])
     return [useless] if useless else []

@@ -380,7 +380,7 @@ def test_truncated_log_is_quarantined(folder: Folder) -> None:
     assert folder.tasks == [1, 2]
     assert (folder.tail.state.stored_name, folder.tail.reason) == (
         "quarantined",
-        "it is shorter than the part that was read before",
+        "the log is shorter than the part that was already read",
     )
     assert folder.tail.position().state == "quarantined"
 
@@ -740,7 +740,7 @@ def test_absent_log_continues_when_it_is_back(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"hello\n" * 10, "no line contains the id of its application"),
+        (b"hello\n" * 10, "no line of the log contains an application id"),
         (task(1) * 3, "it does not begin with the start of an application"),
         (b"\x28\xb5\x2f\xfd" + b"\xff" * 100, "nknown frame descriptor"),
         (b"PK\x03\x04" + b"\0" * 100, "zip"),

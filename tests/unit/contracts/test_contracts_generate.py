@@ -45,7 +45,7 @@ def test_differences_name_each_file(java_protoc, tmp_path) -> None:
         pytest.param("// Something.\n optional int32 a = 1;", "M.a has no description with a unit", id="no unit"),
         pytest.param("// Time. [seconds]\n optional int32 a = 1;", "unknown unit 'seconds'", id="unknown unit"),
         pytest.param("// Time. [ms, dead]\n optional int32 a = 1;", "unknown tag 'dead'", id="unknown tag"),
-        pytest.param("// Time. [ms]\n int32 a = 1;", "M.a has no presence", id="no presence"),
+        pytest.param("// Time. [ms]\n int32 a = 1;", "M.a has no field presence", id="no presence"),
         pytest.param("// Time. [ms]\n optional float a = 1;", "M.a has a type that the contract", id="other type"),
         pytest.param("// Map. [text]\n map<string, int64> a = 1;", "M.a is a map, but not from string", id="other map"),
         pytest.param("// Map. [text]\n map<int64, string> a = 1;", "M.a is a map, but not from string", id="other key"),

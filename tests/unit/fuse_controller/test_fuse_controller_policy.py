@@ -92,7 +92,7 @@ def test_defaults_apply_without_a_file():
         (hours("zone: Mars/Olympus"), ["working_hours.zone", "'Mars/Olympus'"]),
         (hours("zone: UTC, days: [monday]"), ["working_hours.days", "'monday'"]),
         (hours("zone: UTC, from: 25:00"), ["working_hours.from", "24:00"]),
-        (hours("zone: UTC, from: 17:00, to: 9:00"), ["from must be before to"]),
+        (hours("zone: UTC, from: 17:00, to: 9:00"), ["`from` must be before `to`"]),
         (hours("zone: UTC, outside: {global: 0}"), ["'global_per_hour'"]),
         ("holds: {a: 1}", ["must be a list"]),
         ("holds: [{job: x}]", ["holds[0].reason"]),

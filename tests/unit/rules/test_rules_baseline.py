@@ -428,7 +428,7 @@ def test_more_samples_never_raise_the_factor(samples):
 
 
 def test_theil_sen_and_median_resist_outliers():
-    """Two outliers among eight points do not change the slope. The median of no values raises ValueError."""
+    """Two outliers among eight points do not change the slope. The median of an empty list raises ValueError."""
     points = [(float(x), 2.0 * x) for x in range(8)]
     points[0], points[7] = (0.0, 500.0), (7.0, -900.0)
 

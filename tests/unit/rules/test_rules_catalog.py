@@ -81,7 +81,7 @@ def test_valid_file_is_loaded(folder):
         pytest.param({"when": "SUM(elapsed_ms) > 5"}, ["SUM is not in the common subset"], id="aggregate"),
         pytest.param({"when": "s.elapsed_ms > 5"}, ["names a table"], id="table"),
         pytest.param({"when": "name LIKE 'a\\b'"}, ["backslash"], id="backslash"),
-        pytest.param({"when": "CAST(name AS INT) > 5"}, ["use CAST to BIGINT"], id="cast"),
+        pytest.param({"when": "CAST(name AS INT) > 5"}, ["CAST only to BIGINT"], id="cast"),
         pytest.param({"params": {"bar": 5000}}, ["params.bar: must be a mapping"], id="param without reason"),
         pytest.param({"params": {"bar": {"default": 5, "unit": "ms"}}}, ["'why' is missing"], id="no why"),
         pytest.param({"params": {"bar": UNIT}}, ["unit 'msec'", "'ms'"], id="unit"),
@@ -108,7 +108,7 @@ def test_valid_file_is_loaded(folder):
         ),
         pytest.param(
             {"view": "host_live", "when": "applications > :bar", "description": "x", "cases": [case({})], **fuse()},
-            ["fuse: a row of host_live belongs to no single application"],
+            ["fuse: a row of host_live does not belong to a single application"],
             id="fuse of a host",
         ),
         pytest.param(fuse(actions=["kill_task"]), ["kill_task has no target"], id="task of a stage"),

@@ -48,7 +48,7 @@ def test_owners_are_optional(tmp_path):
         ("{job: a}", "needs job, and owner or team"),
         ("{team: a}", "needs job, and owner or team"),
         ("{job: a, teem: b}", "team"),
-        ("{job: a, team: 7}", "must be text"),
+        ("{job: a, team: 7}", "must be a string"),
         ("orders", "must be a mapping"),
     ],
 )
