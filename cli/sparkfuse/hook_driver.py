@@ -102,7 +102,7 @@ def core_hour_price(spark: Any, given: float | None = None) -> float | None:
         return CORE_HOUR
     try:
         return float(text)
-    except ValueError:  # off, or no number: the job continues without this limit
+    except ValueError:  # off, or not a number: the job continues without this limit
         warn_once(f"Sparkfuse: max_cost has no effect, because {PRICE} is {text!r}")
         return None
 

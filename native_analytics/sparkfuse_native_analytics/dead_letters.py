@@ -43,7 +43,7 @@ class StoredLetter:
 
     @property
     def origin(self) -> Origin | None:
-        """The place of the rejected record; None if the component does not know it, as the detect job."""
+        """The place of the rejected record; None if the component does not know it, as in the detect job."""
         letter = self.letter
         if not letter.HasField("kafka_offset"):
             return None

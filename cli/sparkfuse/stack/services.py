@@ -102,10 +102,10 @@ class ExternalActuator:
 
     @classmethod
     def parse(cls, text: str) -> ExternalActuator | None:
-        """Return the actuator of a text BACKEND=FILE; None for an empty text.
+        """Return the actuator that a string BACKEND=FILE names; None for an empty string.
 
         Raises:
-            StartError: the text has another form, or there is no such file.
+            StartError: the string has another form, or there is no such file.
         """
         if not text:
             return None

@@ -20,7 +20,7 @@ from sparkfuse_contracts.settings import Settings
 ANSWER_SECONDS = 10.0
 # After its start, a broker needs a few seconds to load its transactions.
 START_SECONDS = 30.0
-# The broker aborts the transaction of a shipper that died after this time and at most ten seconds more. Until then no
+# If a shipper died, the broker aborts its transaction after this time and at most ten seconds more. Until then, no
 # later record of its partitions is read. The time must be much shorter than IDLE_MS of the windows job.
 TRANSACTION_SECONDS = 20.0
 MAX_WAIT_SECONDS = 10.0

@@ -57,7 +57,7 @@ class ActRegistry:
     def record(self, record: AuditRecord, appended_ms: int | None = None) -> None:
         """Add a record of the audit log. Adding a record twice has no effect.
 
-        ``appended_ms`` is the broker's time of the record; without it, the time that its writer states counts.
+        ``appended_ms`` is the broker's time of the record; without it, the time that the record contains is used.
         """
         if record.step == VERIFIED and record.signal_id in self._acts:
             self._acts[record.signal_id] = replace(self._acts[record.signal_id], outcome=record.outcome)

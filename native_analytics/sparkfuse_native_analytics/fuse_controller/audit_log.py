@@ -46,7 +46,7 @@ class AuditLog:
         return self._tip.next_sequence()
 
     def read(self, content: bytes, record: AuditRecord, appended_ms: int | None) -> None:
-        """Add a record that this or an earlier controller wrote, with the broker's time of it if that is known.
+        """Add a record that this or an earlier controller wrote, with the broker's time of the record if it is known.
 
         Raises FencedError if a later controller wrote it.
         """

@@ -54,7 +54,7 @@ class Fleet:
         now_ms: int,
     ) -> None:
         self.now_ms = now_ms
-        # Acts and controls have the broker's time, so that a wrong own clock changes no cool-down, budget or end.
+        # Acts and controls have the broker's time, so that a wrong local clock changes no cool-down, budget or end.
         self.broker_ms = health.broker_ms(now_ms)
         self._policy, self._acts, self._controls, self._health = policy, acts, controls, health
         self._view = view

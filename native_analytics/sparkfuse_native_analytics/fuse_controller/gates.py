@@ -50,7 +50,7 @@ class Health:
     clock_skew_ms: int | None = 0
 
     def broker_ms(self, now_ms: int) -> int:
-        """Return the broker's time when the own clock shows ``now_ms``; the own time if the difference is not known."""
+        """Return the broker's time when the local clock shows ``now_ms``; ``now_ms`` if the difference is not known."""
         return now_ms - (self.clock_skew_ms or 0)
 
 

@@ -88,7 +88,7 @@ class FuseControllerService:
             pass
 
     def health(self) -> Health:
-        """Return whether all partitions were read to their end, and how much the own clock differs from Kafka's."""
+        """Return whether all partitions were read to their end, and how far the local clock differs from Kafka's."""
         return Health(self._inputs.behind(), self._broker_clock.skew_ms(self.now_ms()))
 
     def silences(self) -> Sequence[Silence]:

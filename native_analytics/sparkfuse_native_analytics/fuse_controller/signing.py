@@ -38,7 +38,7 @@ def sign(payload: Message, topic: str, purpose: str, private: EllipticCurvePriva
 
 
 def sign_text(text: str, topic: str, purpose: str, private: EllipticCurvePrivateKey) -> SignedMessage:
-    """Return a payload that is JSON already in an envelope, like ``sign``."""
+    """Return a payload, given as JSON text, in a signed envelope like that of ``sign``."""
     signature = private.sign(_signed_bytes(purpose, topic, text), ECDSA(SHA256()))
     return SignedMessage(
         payload=text,

@@ -83,7 +83,7 @@ def read_all(
 
 
 def _offsets_at(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
-    """Return the offsets at the times of the places; retry while a partition elects a leader. Raises KafkaException."""
+    """Return the offsets at the times in ``places``; retry while a partition elects a leader. Raises KafkaException."""
     until = time.monotonic() + ANSWER_SECONDS
     while True:
         try:

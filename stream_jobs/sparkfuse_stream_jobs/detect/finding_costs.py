@@ -1,4 +1,4 @@
-"""Adds what an application has cost to its row, and to the run of a finding also what stopping it now would avoid."""
+"""Adds to an application's row what it has cost, and to a finding's run also what stopping it now would avoid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _RUNNING = "running"
 
 
 def cost_until(row: LiveRow, prices: Prices | None) -> float | None:
-    """Return the cost of the application until the row; None if its allocation or the prices are unknown."""
+    """Return the application's cost up to the time of the row; None if its allocation or the prices are unknown."""
     memory_known = row.HasField("allocated_memory_mib_ms")
     gib_seconds = row.allocated_memory_mib_ms / _MIB / _MS if memory_known else None
     core_seconds = row.allocated_core_ms / _MS if row.HasField("allocated_core_ms") else None

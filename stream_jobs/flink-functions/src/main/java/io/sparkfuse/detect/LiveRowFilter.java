@@ -15,8 +15,9 @@ import org.apache.flink.types.Row;
  * needs.
  *
  * <p>Counts every record. Passes records that are not live rows, so that the next step writes them
- * as dead letters. Drops ticks, which only advance the time. Rows of views with a {@code linger_ms} pass only if {@link LingerFilter} passes them. The
- * input has the columns live_row, app_key, view, kind, subject, window_end_ms, holds and linger_ms.
+ * as dead letters. Drops ticks, because they only advance the time. Rows of views with a {@code
+ * linger_ms} pass only if {@link LingerFilter} passes them. The input has the columns live_row,
+ * app_key, view, kind, subject, window_end_ms, holds and linger_ms.
  */
 @DataTypeHint("ROW<live_row BYTES>")
 public final class LiveRowFilter extends ProcessTableFunction<Row> {

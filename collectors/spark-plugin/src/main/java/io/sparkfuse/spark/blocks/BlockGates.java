@@ -8,7 +8,8 @@ import java.util.function.Predicate;
 
 /**
  * The gates between a block of job code and the cancellation of a job, in their order. Each is a
- * pure function of one {@link Case}, so that a test can remove one and show what it prevents.
+ * pure function of one {@link Case}, so that a test can remove one gate and show what the gate
+ * prevents.
  */
 final class BlockGates {
   static final String LIMIT = "limit";
@@ -37,7 +38,8 @@ final class BlockGates {
     long safePointMs;
 
     /**
-     * Keys of the blocks whose tags the job carries; null while the block itself is asked about.
+     * Keys of the blocks whose tags the job carries; null if the case is about the block and not
+     * about a job.
      */
     List<String> tags;
   }
@@ -65,7 +67,7 @@ final class BlockGates {
 
   private BlockGates() {}
 
-  /** Returns all gates but one. */
+  /** Returns all gates except the named one; throws if there is none of that name. */
   static List<Gate> without(String name) {
     List<Gate> rest = new ArrayList<>(ALL);
     if (!rest.removeIf(gate -> gate.name.equals(name))) {

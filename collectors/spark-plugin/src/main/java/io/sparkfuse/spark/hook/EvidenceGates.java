@@ -90,7 +90,10 @@ final class EvidenceGates {
         : null;
   }
 
-  /** Returns the setting of the job without which the hook cannot count what the policy needs. */
+  /**
+   * Returns a sentence about a counter of the policy that the hook lacks because the job does not
+   * set a setting; null if there is none.
+   */
   private static String missingSetting(GateContext context) {
     for (HookCounters.Setting each : HookCounters.SETTINGS) {
       if (context.policy.uses(each.counter) && context.observed.counter(each.counter) == null) {

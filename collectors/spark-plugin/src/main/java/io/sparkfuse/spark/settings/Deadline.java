@@ -104,8 +104,8 @@ public final class Deadline {
   }
 
   /**
-   * Because of daylight saving time, a local time may occur twice, or not at all; then the offsets
-   * before and after the change count.
+   * Returns the offsets of a local time. Because of daylight saving time, it may occur twice or not
+   * at all; then both the offset before the change and the offset after it are returned.
    */
   private static List<ZoneOffset> offsets(ZoneId zone, LocalDateTime local) {
     ZoneOffsetTransition change = zone.getRules().getTransition(local);
