@@ -2,8 +2,8 @@
 
 ``python -m tests.bench.bench_fleet`` starts its own broker and sends facts in real time (tests/bench/fleet.py).
 The bench takes a few minutes longer than ``--minutes``. The delay of a row is the time from the end of its window to
-its record in the topic ``live``, by the broker's clock. Probes measure the delay of the detect job: a probe is the rows
-of a hung task, and ends when their finding arrives.
+its record in the topic ``live``, by the broker's clock. Probes measure the delay of the detect job:
+a probe consists of the rows of a hung task, and ends when their finding arrives.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads an event log under the field names of facts, as a simple reference for tests of the plugin."""
+"""Reads an event log and gives its values the field names of facts, as a simple reference for tests of the plugin."""
 
 from __future__ import annotations
 

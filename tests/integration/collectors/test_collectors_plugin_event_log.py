@@ -48,7 +48,7 @@ def _by_end(rows) -> dict[tuple, Row]:
 def test_plugin_and_event_log_agree(run_logged, facts, tmp_path: Path, version: str):
     """All values that plugin and event log both contain are equal.
 
-    Compared are values of tasks, stages, jobs, plans, metrics, executors and settings.
+    The test compares values of tasks, stages, jobs, plans, metrics, executors and settings.
     """
     events = run_logged(
         version,
@@ -259,7 +259,7 @@ def _settings(facts, events) -> None:
 def test_streaming_facts_agree_with_event_log(run_logged, facts, version: str):
     """Facts about streaming queries equal the events in the event log.
 
-    Compared are starts, batches with rates, state and watermark, idle times, and ends with their reasons.
+    The test compares starts, batches with rates, state and watermark, idle times, and ends with their reasons.
     """
     events = run_logged(version, "streaming_job.py", spark__my__password="hunter2")
 

@@ -27,7 +27,7 @@ class HookProcess:
         self._queued: list[str] = []
 
     def queue(self, do: str, hook: str, **fields: object) -> None:
-        """Queue a command; it is sent with the next question, so that both cost one change of processes."""
+        """Queue a command; it is sent with the next question, so that both cost only one switch between processes."""
         self._queued.append(json.dumps({"do": do, "hook": hook, **fields}, separators=(",", ":")))
 
     def ask(self, do: str, hook: str, **fields: object) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def _later(world: World) -> int:
 
 
 def _application(world: World) -> str:
-    """Return an application: mostly the same one for a while, so that what happens to it adds up."""
+    """Return an application: mostly the same one for a while, so that several events affect one application."""
     if world.random.random() < 0.05:
         world.often = world.random.randrange(APPLICATIONS)
     return f"app-{world.often if world.random.random() < 0.6 else world.random.randrange(APPLICATIONS)}"

@@ -136,7 +136,7 @@ def test_limit_of_a_block_is_never_retried(client, settings):
 
 
 def test_waits_for_the_loader(client, settings):
-    """The query is repeated until the store has the end of the application, but not for ever."""
+    """The query is repeated until the store has the end of the application, but not forever."""
     clock = Clock()
 
     assert ask(settings, 3.0, clock) is None

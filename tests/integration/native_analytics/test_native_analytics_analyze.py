@@ -58,13 +58,13 @@ def test_healthy_run_has_no_finding(run: str):
 
 
 def test_waiting_run_is_slow_at_the_right_stage():
-    """A run that waits is reported as slow at the stage that waits: wall time grows and CPU time does not."""
+    """For a run that waits, the stage that waits is reported as slow: wall time grows and CPU time does not."""
     assert findings("waits") == {("stage_slow", "warning", 1)}
     assert of_runs()["waits"]["findings"][0]["evidence"]["moved"] == "wall"
 
 
 def test_skewed_run_is_found_at_the_right_stage():
-    """Skew is reported at the stage in which one key has most of the data and its task delays the stage."""
+    """Skew is reported for the stage in which one key has most of the data and its task delays the stage."""
     assert ("stage_skew", "warning", 1) in findings("skewed")
 
 

@@ -1,4 +1,4 @@
-"""Tests which changes of a small query keep the fingerprints of its stages in real runs, and which change them."""
+"""Tests, on real runs, after which edits of a small query its stages keep their fingerprints, and after which not."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def of_query(log: Log) -> tuple[str, list[str]]:
 def test_the_same_job_has_the_same_stages(runs: Mapping[str, list[str]], variant: str):
     """Fingerprints stay the same if only incidental values differ.
 
-    Incidental are stage ids and orders, partition counts, joined partitions, literals, and dates in paths and filters.
+    Incidental values are stage ids and orders, partition counts, joined partitions, literals,
+    and dates in paths and filters.
     """
     assert runs[variant] == runs["first"]
 

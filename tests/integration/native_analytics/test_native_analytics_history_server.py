@@ -153,7 +153,7 @@ def test_distributions_are_the_history_servers(logs: tuple[HistoryServer, Logs])
 def test_jobs_and_executors_are_the_history_servers(logs: tuple[HistoryServer, Logs]) -> None:
     """Jobs and executors equal those of the History Server.
 
-    Compared are the times, groups and stages of jobs, and the start and removal of executors.
+    The test compares the times, groups and stages of jobs, and the start and removal of executors.
     """
     server, oracles = logs
 

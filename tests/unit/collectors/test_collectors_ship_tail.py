@@ -179,7 +179,7 @@ def test_continues_after_a_kill_at_any_byte(folder: Folder, cut: int) -> None:
 def test_malformed_lines_are_counted_and_skipped(folder: Folder) -> None:
     """Malformed lines are skipped, counted, and leave gaps in the sequence numbers.
 
-    Tested are NUL bytes, half a line, a wrong type, and a huge number.
+    The malformed lines are NUL bytes, half a line, a wrong type, and a huge number.
     """
     huge = task(9).replace(b'"Launch Time": 100', b'"Launch Time": 1' + b"0" * 30)
     folder.write("app-1.inprogress", header() + b"\0" * 300 + b"\n" + b'{"Event":"Spark\n' + task(1))

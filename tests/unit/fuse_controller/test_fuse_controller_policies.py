@@ -245,7 +245,7 @@ def test_external_actuator_is_asked_about_findings_and_samples(world, make_contr
     ],
 )
 def test_probe_of_a_zombie_is_scored_by_the_end_before_it(world, make_controller, show, actor, outcome, scores):
-    """A zombie succeeded before the probe, so to end it is right; only the external actuator can answer."""
+    """A zombie succeeded before the probe, so ending the zombie is right; only the external actuator can answer."""
     controller = make_controller("shadow")
     show(controller, *OUTLIVED)
     controller.evaluate(world)
@@ -260,7 +260,7 @@ def test_probe_of_a_zombie_is_scored_by_the_end_before_it(world, make_controller
 
 
 def test_probe_of_a_zombie_task_is_scored_by_the_end_before_it(world, make_controller, show):
-    """The success of the stage that the task outlived, and of the run, is no success of the task."""
+    """The success of the stage that the task outlived, and of the run, does not count as a success of the task."""
     controller = make_controller("shadow")
     show(controller, *ZOMBIE)
     controller.evaluate(world)

@@ -74,7 +74,7 @@ def test_thirty_percent_outliers_do_not_move_the_bound(seed: int):
 def test_healthy_runs_stay_below_the_bound(seed: int):
     """Healthy runs stay below the p95 of idle time.
 
-    Tested are runs on an idle host, on a host that is 3.5 times slower, and with three times the rows.
+    The tested runs are on an idle host, on a host that is 3.5 times slower, and with three times the rows.
     """
     times = usual(seed)
     for jobs, driver in ((1.0, 1.0), (3.5, 3.5), (3.0, 1.5), (0.33, 1.0)):

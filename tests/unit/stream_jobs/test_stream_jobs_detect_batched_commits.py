@@ -98,7 +98,7 @@ def test_bundle_writes_only_its_own_changes():
 def test_writes_within_the_bundle_are_awaited_at_its_end():
     """At its end, a bundle also waits for the answers to writes and removals that were sent within the bundle.
 
-    Such a write is that of a state that PyFlink evicts from its cache.
+    For example, PyFlink writes a state when it evicts the state from its cache.
     """
     backend = Backend()
     commits = BatchedCommits.of(backend)

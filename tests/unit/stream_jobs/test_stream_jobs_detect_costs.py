@@ -1,4 +1,4 @@
-"""The costs of a finding: from executors that join and leave, over the allocation in each row, to the finding."""
+"""The costs of a finding: from executors that join and leave, through the allocation in each row, to the finding."""
 
 from __future__ import annotations
 
@@ -154,12 +154,12 @@ def with_deadline(row: LiveRow, deadline_ms: int) -> LiveRow:
     ],
 )
 def test_rest_of_the_run_is_known_only_with_an_expectation(row, expected):
-    """The rest lasts until the projected or usual end, or else until the deadline; otherwise it is unknown."""
+    """The rest of the run ends at the projected or usual end, or else at the deadline; otherwise it is unknown."""
     assert remaining_ms(row) == expected
 
 
 def test_avoidable_cost_scales_with_the_rest():
-    """After one hour, half an hour of projected rest costs half of what the run cost until now."""
+    """After one hour, a projected rest of half an hour costs half of what the run has cost so far."""
     run = Run("app-1", T)
     rows = [started(run), joined(run, T), run.stage(T + HOUR_MS, 900_000, expected_ms=900_000 + HOUR_MS // 2)]
     [found] = finding_of(rows).runs

@@ -126,7 +126,7 @@ def test_findings_are_the_same_with_the_prefilter(story, rule):
 
 @pytest.mark.parametrize("rule", [Times(keep_firing_ms=15_000)])
 def test_shorter_linger_would_delay_the_resolution(rule):
-    """Without a linger time, a finding resolves late.
+    """If the prefilter drops rows too soon after the last match, the finding resolves late.
 
     This shows that the comparison of findings with and without the filter can fail.
     """

@@ -1,6 +1,6 @@
 """A Connect server with the plugin; it ends when a file exists.
 
-Usage: connect_server.py, with the file in the setting `spark.test.until`.
+Usage: set `spark.test.until` to the path of the file and submit connect_server.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A healthy job: its tasks spill in their first seconds, and the last task then computes until a file exists.
 
-Usage: early_spill.py, with the file in the setting `spark.test.until`.
+Usage: set `spark.test.until` to the path of the file and submit early_spill.py.
 """
 
 import math

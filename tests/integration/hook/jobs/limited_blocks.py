@@ -1,6 +1,6 @@
 """Job code whose blocks have limits, without a broker. It prints one line per case.
 
-Usage: limited_blocks.py, with a folder for output in the setting `spark.test.until`.
+Usage: set `spark.test.until` to a folder for output and submit limited_blocks.py.
 """
 
 from __future__ import annotations

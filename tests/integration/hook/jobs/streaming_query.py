@@ -1,6 +1,6 @@
 """A streaming query whose batches compute until a file exists.
 
-Usage: streaming_query.py, with the file in the setting `spark.test.until`.
+Usage: set `spark.test.until` to the path of the file and submit streaming_query.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A job of two tasks that compute until a file exists.
 
-Usage: waiting_tasks.py, with the file in the setting `spark.test.until`. With `spark.test.safePoint=true` the tasks run
-in a safe point.
+Usage: set `spark.test.until` to the path of the file and submit waiting_tasks.py.
+With `spark.test.safePoint=true` the tasks run in a safe point.
 """
 
 from __future__ import annotations

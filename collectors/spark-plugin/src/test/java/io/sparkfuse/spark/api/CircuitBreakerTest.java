@@ -135,7 +135,7 @@ class CircuitBreakerTest {
   }
 
   /**
-   * Rows are counted by tag: a block with few rows is not charged with the rows of another block.
+   * Rows are counted by tag: a block with few rows is not charged for the rows of another block.
    */
   @Test
   void rowsOfOtherBlocksDoNotCount(@TempDir Path folder) {

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Each gate refuses its cases, and without the gate the same case stops work. */
+/** Each gate refuses its cases; without the gate, the same signals stop work. */
 class GatesTest {
   /** A signal that exactly one gate refuses. */
   private static final class Case {

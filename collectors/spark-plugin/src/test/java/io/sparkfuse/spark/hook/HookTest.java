@@ -54,7 +54,7 @@ class HookTest {
     }
   }
 
-  /** The hook writes no receipt here: it could be mistaken for the external actuator's answer. */
+  /** The hook writes no receipt here: one could be mistaken for the external actuator's answer. */
   @Test
   void externalStopIsNotForTheHook() {
     String policy = HookScenario.POLICY.replace("stop_application", "external_stop");
