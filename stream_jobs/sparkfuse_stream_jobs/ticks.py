@@ -21,7 +21,12 @@ INTERVAL_MS = 1000
 PHASE_MS = 20
 # A new partition gets ticks, and Flink reads it, at most this long after its creation. Producers find it later: their
 # clients ask for new partitions every five minutes.
-DISCOVERY_SECONDS = 2.0
+DISCOVERY_MS = 2_000
+# The watermark ignores a partition without records for this long. Each partition of facts gets a tick per second, and
+# each partition of live a tick per window. So such a partition has lost its leader, or contains the open transaction of
+# a shipper that died, which the broker aborts after half a minute (TRANSACTION_SECONDS of the shipper). Until then the
+# partition must not be ignored: its facts would be late afterwards, and findings about its applications would resolve.
+IDLE_MS = 120_000
 # A short limit, because a broker that does not answer must not delay ticks.
 ANSWER_SECONDS = 0.5
 _SEED = 0x9747B28C
@@ -125,7 +130,7 @@ class Ticks:
                 return
             self._send(time.time() * 1000)
             self._producer.poll(0.05)
-            if time.monotonic() - self._looked_at >= DISCOVERY_SECONDS:
+            if (time.monotonic() - self._looked_at) * 1_000 >= DISCOVERY_MS:
                 self._find_new_partitions()
                 self._looked_at = time.monotonic()
 

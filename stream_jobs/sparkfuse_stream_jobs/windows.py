@@ -15,7 +15,7 @@ from sparkfuse_contracts.kafka_access import require_access
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_stream_jobs.environment import create_tables, fill, table_environment
 from sparkfuse_stream_jobs.process import run_job
-from sparkfuse_stream_jobs.ticks import DISCOVERY_SECONDS, Ticks
+from sparkfuse_stream_jobs.ticks import DISCOVERY_MS, IDLE_MS, Ticks
 from sparkfuse_stream_jobs.windows_metrics import serve_metrics
 
 if TYPE_CHECKING:
@@ -49,11 +49,6 @@ VIEWS = (
 )
 # Add new statements at the end: uids follow the order, so an earlier place would restore the wrong state.
 INSERTS = ("insert_live", "insert_dead_letters")
-# The watermark ignores a partition without records for this long. Each partition gets a tick per second, so such a
-# partition has lost its leader, or contains the open transaction of a shipper that died. The broker aborts that
-# transaction after half a minute (TRANSACTION_SECONDS of the shipper). Until then the partition must not be ignored,
-# because its facts would be late afterwards.
-IDLE_MS = 120_000
 # Memory that RocksDB's cache, RocksDB's write buffers and the buffers of the windows share. If the memory is large
 # enough, inputs that wait for the end of a window are removed before they are flushed to disk; Flink's default of
 # 128 MB is too small for this.
@@ -88,7 +83,7 @@ def statement(name: str, settings: Settings) -> str:
         "window_ms": str(settings.window_ms),
         "window_seconds": f"{settings.window_ms / 1000:.3f}",
         "idle_ms": str(IDLE_MS),
-        "discovery_ms": str(int(DISCOVERY_SECONDS * 1_000)),
+        "discovery_ms": str(DISCOVERY_MS),
     }
     return fill(asset("sparkfuse_stream_jobs", "sql", f"{name}.sql").read_text(), settings, **values)
 

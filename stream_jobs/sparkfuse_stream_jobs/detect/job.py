@@ -25,6 +25,7 @@ from sparkfuse_stream_jobs.detect.prefilter import (
 )
 from sparkfuse_stream_jobs.detect.worker_start import write_starter
 from sparkfuse_stream_jobs.environment import fill, table_environment
+from sparkfuse_stream_jobs.ticks import DISCOVERY_MS, IDLE_MS
 
 if TYPE_CHECKING:
     from pyflink.datastream import DataStream, KeyedStream
@@ -46,8 +47,8 @@ CREATE TABLE live_by_window (
   'properties.isolation.level' = 'read_committed',
   'properties.auto.offset.reset' = 'earliest',
   'scan.startup.mode' = 'group-offsets',
-  'scan.topic-partition-discovery.interval' = '2 s',
-  'scan.watermark.idle-timeout' = '2 s',
+  'scan.topic-partition-discovery.interval' = '{discovery_ms} ms',
+  'scan.watermark.idle-timeout' = '{idle_ms} ms',
   'value.format' = 'raw'
 )
 """
@@ -114,7 +115,8 @@ def _define(tables: StreamTableEnvironment, settings: Settings) -> None:
     """Define the functions of the prefilters and the source table."""
     for name, java_class in FUNCTIONS.items():
         tables.execute_sql(f"CREATE TEMPORARY SYSTEM FUNCTION {name} AS '{java_class}' LANGUAGE JAVA")
-    tables.execute_sql(fill(_LIVE, settings, topic=topic_name("live", settings.topic_prefix)))
+    times = {"discovery_ms": str(DISCOVERY_MS), "idle_ms": str(IDLE_MS)}
+    tables.execute_sql(fill(_LIVE, settings, topic=topic_name("live", settings.topic_prefix), **times))
 
 
 def _rows_with_expectations(tables: StreamTableEnvironment, settings: Settings, catalog: Catalog) -> str:

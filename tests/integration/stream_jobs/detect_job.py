@@ -107,9 +107,9 @@ class DetectJob:
         self._read()
         return [from_json(DeadLetter, record) for record in self._records["dead-letters"]]
 
-    def pass_time(self, at: int) -> None:
-        """Advance the time of every partition to ``at`` with a tick."""
-        for partition in range(topics()["live"].partitions):
+    def pass_time(self, at: int, partitions: Iterable[int] | None = None) -> None:
+        """Advance the time of the partitions, by default of all, to ``at`` with a tick."""
+        for partition in range(topics()["live"].partitions) if partitions is None else partitions:
             content = tick(at, partition).SerializeToString()
             self._producer.produce(f"{self._prefix}.live", content, partition=partition)
         assert self._producer.flush(30) == 0
