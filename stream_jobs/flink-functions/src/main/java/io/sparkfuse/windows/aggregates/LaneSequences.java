@@ -46,6 +46,17 @@ public final class LaneSequences {
     return ranges.values().stream().mapToLong(SequenceRanges::expected).sum();
   }
 
+  /** Facts of one lane that were numbered and have not arrived, over all collectors. [count] */
+  public long missing(String lane) {
+    long missing = 0;
+    for (Map.Entry<Key, SequenceRanges> entry : ranges.entrySet()) {
+      if (entry.getKey().lane.equals(lane)) {
+        missing += entry.getValue().expected() - entry.getValue().seen();
+      }
+    }
+    return missing;
+  }
+
   boolean isEmpty() {
     return ranges.isEmpty();
   }

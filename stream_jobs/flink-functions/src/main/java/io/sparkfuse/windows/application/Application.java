@@ -29,6 +29,9 @@ public final class Application {
   public static final long GRACE_MS = 900_000;
 
   /** Reasons for which a collector stops collecting; for any other reason it only collects less. */
+  /** The lane of starts and ends; Lane.RESERVED of the plugin. */
+  private static final String RESERVED_LANE = "reserved";
+
   private static final Set<String> OFF = Set.of("switched off", "faults");
 
   private final AppLive.Builder soFar;
@@ -135,7 +138,11 @@ public final class Application {
   }
 
   void add(SequenceNumbers numbers) {
+    long missing = lanes.missing(RESERVED_LANE);
     lanes.merge(LaneSequences.restore(numbers));
+    if (lanes.missing(RESERVED_LANE) > missing) {
+      jobs.factsLost();
+    }
     silence.add(numbers);
   }
 
@@ -147,9 +154,13 @@ public final class Application {
     long unnumbered = health.getSparkDroppedEvents();
     Drops reported =
         new Drops(health.getDroppedBulk() + health.getDroppedReserved() + unnumbered, unnumbered);
+    Drops before = drops.getOrDefault(collector, new Drops(0, 0));
     drops.merge(collector, reported, Drops::higher);
+    if (health.getDroppedReserved() > 0 && reported.dropped > before.dropped) {
+      jobs.factsLost();
+    }
     if (health.getProtection().equals("open") && OFF.contains(health.getProtectionReason())) {
-      jobs.collectorOff();
+      jobs.factsLost();
       executors.collectorOff();
     }
   }

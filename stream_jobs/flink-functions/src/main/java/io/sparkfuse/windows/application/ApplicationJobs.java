@@ -6,8 +6,8 @@ import io.sparkfuse.windows.wire.ApplicationState;
 import java.util.TreeSet;
 
 /**
- * The running jobs of one application, and the time in which none ran. After the collector was off,
- * the jobs and the time are unknown until a job starts or ends.
+ * The running jobs of one application, and the time in which none ran. After facts were lost or the
+ * collector was off, the jobs and the time are unknown until a job starts or ends.
  */
 final class ApplicationJobs {
   private final TreeSet<Integer> running = new TreeSet<>();
@@ -35,8 +35,11 @@ final class ApplicationJobs {
     }
   }
 
-  /** The collector is off, so jobs can start and end without a fact. */
-  void collectorOff() {
+  /**
+   * Facts about jobs were lost, or the collector is off. A job whose end was lost would otherwise
+   * run forever.
+   */
+  void factsLost() {
     running.clear();
     endedMs = null;
     unknown = true;

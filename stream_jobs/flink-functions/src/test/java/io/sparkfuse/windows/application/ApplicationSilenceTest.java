@@ -180,6 +180,32 @@ class ApplicationSilenceTest {
   }
 
   /**
+   * If the end of a job may have been lost, no application is stalled, because it may be idle. The
+   * next job is known again.
+   */
+  @Test
+  void lostEndOfJobIsNotAStall() throws Exception {
+    Scenario scenario = running();
+    scenario.afterLost(DRIVER, 0).passForApplication();
+    AppLive complete = scenario.numbered(DRIVER).passForApplication();
+    AppLive lost = scenario.afterLost(DRIVER, 1).passForApplication();
+    AppLive later = scenario.numbered(DRIVER).passForApplication();
+    scenario.fact(job(2)).afterLost(DRIVER, 0).pass();
+    AppLive next = scenario.numbered(DRIVER).passForApplication();
+    CollectorHealth.Builder dropped = CollectorHealth.newBuilder().setDroppedReserved(1);
+    AppLive full = scenario.numbered(DRIVER).health(DRIVER, dropped).passForApplication();
+
+    assertTrue(complete.hasStalledMs());
+    assertFalse(lost.hasStalledMs());
+    assertFalse(later.hasStalledMs());
+    assertFalse(later.hasIdleMs());
+    assertEquals(0, later.getRunningJobs());
+    assertTrue(next.hasStalledMs());
+    assertEquals(1, next.getRunningJobs());
+    assertFalse(full.hasStalledMs());
+  }
+
+  /**
    * If the collector was switched off during a job, no application is stalled or idle until a job
    * starts or ends, because the running jobs are unknown.
    */

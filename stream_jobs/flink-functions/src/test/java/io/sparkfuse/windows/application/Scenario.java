@@ -30,6 +30,7 @@ final class Scenario {
   private final List<WaitingRow> waiting = new ArrayList<>();
   private ApplicationState state = ApplicationState.getDefaultInstance();
   private long endMs = 1_000_000;
+  private long reserved;
   private long number;
 
   /** Adds a start, an end or a resource profile. */
@@ -41,6 +42,14 @@ final class Scenario {
   Scenario numbered(String collector) {
     LaneSequences lanes = new LaneSequences();
     lanes.add(collector, "bulk", number++);
+    return wait(WaitingRow.newBuilder().setLanes(lanes.save()));
+  }
+
+  /** Adds a numbered fact in the lane of starts and ends, after some facts that never arrive. */
+  Scenario afterLost(String collector, int lost) {
+    LaneSequences lanes = new LaneSequences();
+    reserved += lost;
+    lanes.add(collector, "reserved", reserved++);
     return wait(WaitingRow.newBuilder().setLanes(lanes.save()));
   }
 
