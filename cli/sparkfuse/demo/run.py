@@ -148,7 +148,7 @@ class Demonstration:
         for sentence in found:
             self._console.print(f"[red]missing or unexpected:[/red] {sentence}", soft_wrap=True)
         if not found:
-            self._console.print("[green]All expected pages arrived, and no others.[/green]")
+            self._console.print("[green]All expected notifications arrived, and no others.[/green]")
         self._console.print(
             f"Logs: {os.path.relpath(self._layout.logs)}\n"
             "Next: `source .venv/bin/activate`, then `sparkfuse up`; it prints the command that runs your own job.",
@@ -167,7 +167,7 @@ def demonstrate(home: Path, console: Console, only: str = "") -> int:
         only: runs the cases whose title contains this text; empty for all.
 
     Returns:
-        Exit code: 0 if all expected pages arrived and no others, else 1.
+        Exit code: 0 if all expected notifications arrived and no others, else 1.
     """
     wanted = tuple(case for case in cases() if only in case.title)
     demonstration = Demonstration(home, console, wanted)
