@@ -221,9 +221,9 @@ def test_two_runs_of_one_job_share_one_finding(detect: DetectJob, once: str):
 
 
 def test_application_is_compared_with_history_and_deadline(detect: DetectJob, once: str):
-    """An application is compared with five learned runs of 20 s and with its deadline.
+    """An application is compared with five learned runs of 20 s, with its deadline and with its budget.
 
-    The application runs for two minutes, one of them after the deadline.
+    The application runs for two minutes, one of them after the deadline, on a million cores.
     """
     job = f"whole-{once}"
     start = now() - 12 * MINUTE
@@ -237,9 +237,15 @@ def test_application_is_compared_with_history_and_deadline(detect: DetectJob, on
         wait_for(lambda count=number + 1: runs_learned() == count, ANSWER_SECONDS, "the sample of an application")
     run = Run("whole-5", start + 6 * MINUTE, job)
     at = run.start_ms + 2 * MINUTE
-    detect.send([run.started(at, deadline="1min"), *(run.application(at + step * WINDOW_MS) for step in range(4))])
+    started = run.started(at, deadline="1min")
+    started.application_started.master = "yarn"
+    started.application_started.configuration["spark.executor.memory"] = "15g"
+    cores = {"executor_id": "1", "host": "h", "cores": 1_000_000, "added_ms": run.start_ms}
+    detect.send([started, run.row("executor_added", at, executor_added=cores)])
+    detect.send([run.application(at + step * WINDOW_MS) for step in range(4)])
     slow = detect.wait_for_finding("application_slow", job, lambda each: each.state == "firing", "the slow application")
     late = detect.wait_for_finding("deadline_at_risk", job, lambda each: each.state == "firing", "the missed deadline")
+    costly = detect.wait_for_finding("application_costly", job, lambda each: each.state == "firing", "the high cost")
     detect.send([run.ended(at + 4 * WINDOW_MS)])
     detect.wait_for_finding("application_slow", job, resolves, "its end")
     learned = [each for each in detect.baselines() if each.job_key == job]
@@ -250,6 +256,8 @@ def test_application_is_compared_with_history_and_deadline(detect: DetectJob, on
     assert late.severity == "critical"
     assert late.runs[0].evidence["late_chance"] == "1"
     assert late.runs[0].evidence["deadline_left_ms"] == str(run.start_ms + MINUTE - late.evidence_ms)
+    assert (costly.severity, costly.currency, costly.runs[0].evidence["currency"]) == ("critical", "USD", "USD")
+    assert float(costly.runs[0].evidence["cost"]) == pytest.approx(costly.runs[0].cost, rel=1e-5)
 
 
 def test_failures_in_the_last_window_fire(detect: DetectJob, once: str):
