@@ -200,6 +200,10 @@ bench-windows: | setup ## measure CPU per fact and the delay of a window (five m
 bench-detection: | setup ## measure recall and false alarms on labelled real runs (ARGS=--live uses a whole stack; --write records it)
 	$(BIN)/python -m tests.bench.bench_detection $(ARGS)
 
+.PHONY: bench-fuse
+bench-fuse: | setup ## measure the fuse: evidence to freed tasks for each action, and a fuse that cannot work (an hour)
+	$(BIN)/python -m tests.bench.bench_fuse $(ARGS)
+
 FUZZ_SECONDS ?= 600
 .PHONY: fuzz
 fuzz: | setup ## fuzz the kernel (FUZZ_SECONDS per target; needs cargo-fuzz and a nightly Rust)

@@ -1,0 +1,55 @@
+"""The facts that show when a rule of the fuse bench held for a task, and when the task ended."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+
+from sparkfuse_contracts.generated.fact_pb2 import Fact
+from tests.integration.collectors.spark_runs import TopicReader
+
+PREFIX = "sparkfuse"
+# Frequent reads would take CPU time from what is measured.
+POLL_SECONDS = 0.5
+
+
+class TaskFacts:
+    """The samples and ends of tasks, and the ends of applications, that arrived in Kafka."""
+
+    def __init__(self, bootstrap: str, stalled_ms: int, tasks: int) -> None:
+        """Read from the beginning; a rule holds from ``stalled_ms`` on, and an application has ``tasks`` tasks."""
+        self._reader = TopicReader(bootstrap, f"{PREFIX}.facts")
+        self._stalled_ms, self._tasks, self._seen = stalled_ms, tasks, 0
+        self._sampled_ms: dict[str, dict[int, int]] = defaultdict(dict)
+        self._stopped_ms: dict[str, list[int]] = defaultdict(list)
+
+    def stopped(self, app_id: str, wanted: int) -> list[int] | None:
+        """Return when tasks of an application were stopped [ms], in order; None until enough of them were."""
+        time.sleep(POLL_SECONDS)
+        values = self._reader.read()
+        for fact in map(Fact.FromString, values[self._seen :]):
+            if fact.HasField("task_progress"):
+                self._sampled(fact)
+            elif fact.HasField("task_ended") and fact.task_ended.outcome != "success":
+                self._stopped_ms[fact.app_id].append(fact.task_ended.finished_ms)
+            elif fact.HasField("application_ended"):  # a context that stops does not wait for the ends of its tasks
+                self._stopped_ms[fact.app_id] += [fact.application_ended.ended_ms] * self._tasks
+        self._seen = len(values)
+        found = sorted(self._stopped_ms[app_id])
+        return found if len(found) >= wanted else None
+
+    def _sampled(self, fact: Fact) -> None:
+        """Remember the sample since which the rule holds for a task."""
+        samples, task = self._sampled_ms[fact.app_id], fact.task_progress.task_id
+        if fact.task_progress.stalled_ms < self._stalled_ms:
+            samples.pop(task, None)
+        else:
+            samples.setdefault(task, fact.event_time_ms)
+
+    def sampled_ms(self, app_id: str) -> int:
+        """Return the time of the first sample since which the rule holds for an application [ms]."""
+        return min(self._sampled_ms[app_id].values())
+
+    def close(self) -> None:
+        """Close the consumer."""
+        self._reader.close()
