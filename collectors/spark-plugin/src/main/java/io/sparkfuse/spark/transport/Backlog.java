@@ -28,7 +28,7 @@ final class Backlog {
   /** Level of Deflater; higher levels take up to twice the time and save 3 %. */
   private static final int LEVEL = 3;
 
-  private static final String[] TOPICS = {"facts", "actions"};
+  private static final String[] TOPICS = {QueuedRecord.FACTS, QueuedRecord.RECEIPTS};
   private static final int BARE = 0x40;
   private static final int HEAD_BYTES = 1 + Integer.BYTES;
 
@@ -62,8 +62,13 @@ final class Backlog {
    * Appends a record and returns true, or returns false if there is no memory for its priority.
    *
    * @param bare whether the event id was removed from the value
+   * @throws IllegalArgumentException if the topic is not one of {@link QueuedRecord}
    */
   boolean add(String topic, Priority priority, boolean bare, byte[] value) {
+    int number = Arrays.asList(TOPICS).indexOf(topic);
+    if (number < 0) {
+      throw new IllegalArgumentException("there is no topic " + topic);
+    }
     int size = HEAD_BYTES + value.length;
     if (memory() + size > maxBytes * priority.share) {
       return false;
@@ -72,7 +77,7 @@ final class Backlog {
       close();
       last = ByteBuffer.allocate(Math.max(blockBytes, size));
     }
-    int head = Arrays.asList(TOPICS).indexOf(topic) << 4 | priority.ordinal();
+    int head = number << 4 | priority.ordinal();
     last.put((byte) (bare ? head | BARE : head));
     last.putInt(value.length).put(value);
     waiting++;

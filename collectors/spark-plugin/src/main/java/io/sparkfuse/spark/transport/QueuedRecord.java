@@ -28,6 +28,11 @@ public final class QueuedRecord {
     }
   }
 
+  /** The topics of records, without prefix. */
+  static final String FACTS = "facts";
+
+  static final String RECEIPTS = "receipts";
+
   /**
    * Memory of a fact in addition to its content: builder, message and queue entry, measured by a
    * heap histogram of a million task ends.
@@ -71,7 +76,7 @@ public final class QueuedRecord {
    * size.
    */
   public static QueuedRecord fact(Lane lane, Fact.Builder fact, int contentBytes) {
-    return new QueuedRecord("facts", priority(lane, fact), fact, null, FACT_BYTES + contentBytes);
+    return new QueuedRecord(FACTS, priority(lane, fact), fact, null, FACT_BYTES + contentBytes);
   }
 
   /**
@@ -79,17 +84,17 @@ public final class QueuedRecord {
    * number.
    */
   public static QueuedRecord forwarded(byte[] ready) {
-    return new QueuedRecord("facts", Priority.BULK, null, ready, READY_BYTES + ready.length);
+    return new QueuedRecord(FACTS, Priority.BULK, null, ready, READY_BYTES + ready.length);
   }
 
   /** Returns an item for an encoded fact of an executor that sends directly. */
   static QueuedRecord own(byte[] ready) {
-    return new QueuedRecord("facts", Priority.RESERVED, null, ready, READY_BYTES + ready.length);
+    return new QueuedRecord(FACTS, Priority.RESERVED, null, ready, READY_BYTES + ready.length);
   }
 
   /** Returns an item for a receipt of the hook, as JSON. */
   public static QueuedRecord receipt(byte[] ready) {
-    return new QueuedRecord("receipts", Priority.RESERVED, null, ready, READY_BYTES + ready.length);
+    return new QueuedRecord(RECEIPTS, Priority.RESERVED, null, ready, READY_BYTES + ready.length);
   }
 
   private static Priority priority(Lane lane, Fact.Builder fact) {

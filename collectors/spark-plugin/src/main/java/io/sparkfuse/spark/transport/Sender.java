@@ -2,6 +2,7 @@ package io.sparkfuse.spark.transport;
 
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.facts.FactEncoder;
+import io.sparkfuse.spark.facts.Lane;
 import io.sparkfuse.spark.safety.DaemonThreads;
 import io.sparkfuse.spark.safety.FaultCounter;
 import io.sparkfuse.spark.safety.PluginLog;
@@ -239,10 +240,21 @@ public final class Sender {
         return;
       }
       Backlog.Waiting first = backlog.first();
-      if (!tryOnce(first.topic, first.bare ? encoder.withId(first.value) : first.value)) {
+      if (!tryOnce(first.topic, valueOf(first))) {
         return;
       }
       backlog.removeFirst();
+    }
+  }
+
+  /** Returns the bytes to send; a record that cannot be read must not block those behind it. */
+  private byte[] valueOf(Backlog.Waiting first) throws IOException {
+    try {
+      return first.bare ? encoder.withId(first.value) : first.value;
+    } catch (IOException unreadable) {
+      backlog.removeFirst();
+      queue.countDropped(Lane.RESERVED);
+      throw unreadable;
     }
   }
 

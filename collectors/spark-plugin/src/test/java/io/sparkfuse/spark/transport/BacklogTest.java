@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sparkfuse.spark.transport.QueuedRecord.Priority;
@@ -25,7 +26,7 @@ class BacklogTest {
     int waiting = 0;
     for (int i = 0; i < 5_000; i++) {
       assertTrue(
-          backlog.add(i % 3 == 0 ? "actions" : "facts", Priority.MANY, false, record(in, 900)));
+          backlog.add(i % 3 == 0 ? "receipts" : "facts", Priority.MANY, false, record(in, 900)));
       waiting++;
       if (i % 7 == 6) { // read while it is filled
         for (int k = 0; k < 4; k++, waiting--) {
@@ -51,16 +52,24 @@ class BacklogTest {
     byte[] large = record(new Random(3), 1);
     large = java.util.Arrays.copyOf(large, 3 * Backlog.BLOCK_BYTES);
     backlog.add("facts", Priority.RESERVED, false, new byte[] {1});
-    backlog.add("actions", Priority.RESERVED, false, large);
+    backlog.add("receipts", Priority.RESERVED, false, large);
     backlog.add("facts", Priority.RESERVED, false, new byte[] {2});
     backlog.removeFirst();
 
-    assertEquals("actions", backlog.first().topic);
+    assertEquals("receipts", backlog.first().topic);
     assertArrayEquals(large, backlog.first().value);
     backlog.removeFirst();
     assertArrayEquals(new byte[] {2}, backlog.first().value);
     backlog.removeFirst();
     assertNull(backlog.first());
+  }
+
+  /** A record of another topic would be read back as a fact. */
+  @Test
+  void otherTopicIsRefused() {
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> new Backlog(1 << 20).add("actions", Priority.RESERVED, false, new byte[] {1}));
   }
 
   @Test

@@ -10,8 +10,10 @@ import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.facts.Lane;
 import io.sparkfuse.spark.safety.FaultCounter;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -177,6 +179,48 @@ class SenderTest {
     assertTrue(tries >= 2, "it was tried again");
     assertEquals(1, abandoned);
     assertEquals(0, sender.deliveries().failed(), "none of them was given the record");
+  }
+
+  /** Receipts and facts wait together until the broker accepts records, and stay what they are. */
+  @Test
+  void receiptThatWaitedIsSentUnchanged() {
+    List<String> sent = Collections.synchronizedList(new ArrayList<>());
+    AtomicInteger tried = new AtomicInteger();
+    FactQueue queue = new FactQueue(100, 1 << 20, 100, 1 << 20);
+    FaultCounter faults = new FaultCounter("test");
+    RecordSink sink =
+        new RecordSink() {
+          @Override
+          public boolean send(String topic, String key, byte[] value) {
+            if (tried.getAndIncrement() == 0) {
+              return false;
+            }
+            boolean receipt = topic.equals("receipts");
+            sent.add(topic + (receipt ? new String(value, StandardCharsets.UTF_8) : ""));
+            return true;
+          }
+
+          @Override
+          public void close(long budgetMs) {}
+        };
+    Sender sender =
+        new Sender(
+            queue, 1 << 20, deliveries -> sink, () -> APPLICATION, "driver-1", 3_600_000, faults);
+    queue.offer(jobEnded(0));
+    queue.offer(QueuedRecord.receipt("{\"outcome\":\"ended\"}".getBytes(StandardCharsets.UTF_8)));
+    queue.offer(jobEnded(1));
+    sender.start(() -> null);
+    assertTimeoutPreemptively(
+        Duration.ofSeconds(60),
+        () -> {
+          while (sent.size() < 3) {
+            Thread.yield();
+          }
+        });
+    sender.finish(60_000);
+
+    assertEquals(Arrays.asList("facts", "receipts{\"outcome\":\"ended\"}", "facts"), sent);
+    assertEquals(0, faults.count());
   }
 
   @Test
