@@ -1,8 +1,8 @@
 """Checks the models of the fuse in docs/model with TLC; exits with 1 if any result differs from the expected one.
 
 There are three kinds of checks. The new design keeps all invariants. If any one gate is removed from the new design, an
-invariant breaks. The previous design breaks the invariants that the review of the fuse names, and only if the named
-fault occurs.
+invariant breaks. The previous design breaks the invariants that are listed in the review of the fuse, and only if the
+listed fault occurs.
 """
 
 from __future__ import annotations

@@ -123,8 +123,8 @@ def alerts_to_post(alerts: Sequence[Alert], held: Iterable[Alert], now_ms: int) 
     contains the new severity. If the held alert is a warning and the finding is now critical, the warning ends together
     with the critical alert. Otherwise the warning would resolve while the critical alert inhibits it. Alertmanager does
     not notify that an inhibited alert resolved, and would then not notify the warning of the next run. If a new alert
-    is resolved, and Alertmanager has alerts of its finding with other labels only, the new alert is not posted, because
-    nobody was notified of it.
+    is resolved, and all held alerts of its finding have other labels, the new alert is not posted, because nobody was
+    notified of it.
     """
     by_finding = {alert.finding_id: alert for alert in alerts}
     of_same_finding = [old for old in held if old.finding_id in by_finding]

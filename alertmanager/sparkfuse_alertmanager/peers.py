@@ -23,7 +23,7 @@ from sparkfuse_rules.catalog_inhibitions import related_rules
 log = logging.getLogger(__name__)
 # Seconds to connect, and seconds to wait for an answer. An unreachable peer delays a batch by these times.
 TIMEOUT = (1.0, 5.0)
-# The number of ids in one request; its URL stays far below the length limits of proxies.
+# The largest number of ids in one request, so that its URL stays far below the length limits of proxies.
 IDS_PER_REQUEST = 100
 
 
@@ -44,7 +44,7 @@ class RejectedAlert:
 
 
 class Peer:
-    """One Alertmanager peer. Its URL may contain user and password; ``name``, for logs and metrics, has neither."""
+    """One Alertmanager peer. Its URL may contain user and password; ``name``, used in logs and metrics, has neither."""
 
     def __init__(self, url: str, metrics: Metrics) -> None:
         parts = urlsplit(url)
@@ -99,7 +99,7 @@ class Peer:
             yield from (Alert.from_json(held) for held in answer.json())
 
     def _related(self, alerts: Sequence[Alert], now_ms: int) -> list[Alert]:
-        """Return the peer's alerts of rules that inhibit or are inhibited; none if ``alerts`` ends none of them."""
+        """Return the peer's alerts of rules that inhibit or are inhibited; empty if no such alert has ended."""
         if not any(alert.ends_ms <= now_ms and alert.labels["rule"] in related_rules() for alert in alerts):
             return []
         rules = "|".join(sorted(related_rules()))

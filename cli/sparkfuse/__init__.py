@@ -11,7 +11,7 @@ __all__ = ["CircuitBreaker", "FuseBlownError", "FuseError", "FuseWarnedError", "
 
 
 def __getattr__(name: str) -> object:
-    """Load the hook when it is first asked for: the command line starts without it."""
+    """Load the hook at its first use, so that the command line starts without it."""
     if name in __all__:
         from sparkfuse import hook
 

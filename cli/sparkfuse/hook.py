@@ -122,7 +122,7 @@ class CircuitBreaker:
 
     @contextmanager
     def safe_point(self) -> Iterator[None]:
-        """Delay a stop of the current block until the `with` block around a commit ends, for a limited time."""
+        """For a limited time, delay a stop of the current block until this `with` block, such as a commit, ends."""
         own = [block for breaker, block in _blocks.get() if breaker is self]
         if own:
             with own[-1].safe_point():

@@ -13,7 +13,7 @@ from sparkfuse.hook_prices import CORE_HOUR, CURRENCY
 
 log = logging.getLogger("sparkfuse")
 PRICE = "spark.sparkfuse.price.coreHour"
-"""Written by `sparkfuse up` from the prices of sparkfuse.yaml: a number, or off."""
+"""The property to which `sparkfuse up` writes the price from sparkfuse.yaml: a number, or off."""
 _warned: set[str] = set()
 
 

@@ -13,7 +13,7 @@ from sparkfuse.airflow.store import StoreUnreachableError, verdict_of_applicatio
 from sparkfuse.airflow.verdict import NEVER, Verdict, verdict_of_exception
 
 STORE = "SPARKFUSE_CLICKHOUSE_URL"
-# Factor of Airflow's own back-off from retry to retry, for versions where the setting is a factor.
+# The factor by which Airflow's back-off grows from retry to retry, for versions in which the setting is a factor.
 BACK_OFF_FACTOR = 2.0
 _APPLICATION_ID = re.compile(r"\b(?:application_\d{10,14}_\d{4,}|app-\d{14}-\d{4,}|spark-[0-9a-f]{32})\b")
 # Attributes in which Airflow's hook for spark-submit keeps the application id that it found in the output.
@@ -21,7 +21,7 @@ _HOOK_ATTRIBUTES = ("_yarn_application_id",)
 _log = logging.getLogger("airflow.task.sparkfuse")
 
 ApplicationId = Callable[[], "str | None"]
-# Exceptions with which a task chooses its own state. They are listed by name, because their modules differ between
+# Exceptions that a task raises to choose its own state. They are listed by name, because their modules differ between
 # Airflow 2 and 3.
 _OWN_STATES = frozenset(
     {

@@ -1,4 +1,4 @@
-"""Reads from Sparkfuse's store why an application failed, over ClickHouse's HTTP interface and the standard library."""
+"""Reads from Sparkfuse's store why an application failed, with the standard library and ClickHouse's HTTP interface."""
 
 from __future__ import annotations
 

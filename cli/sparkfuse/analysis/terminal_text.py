@@ -16,7 +16,7 @@ def readable(text: str, limit: int = 1000) -> str:
     Each run of white space becomes one space, each unsafe character a replacement character. A truncated text ends with
     ….
     """
-    cut = text[: 2 * limit]  # a string in a log can have megabytes
+    cut = text[: 2 * limit]  # a string in a log can be megabytes long
     shown = "".join(" " if each.isspace() else MARK if _is_unsafe(each) else each for each in cut)
     line = " ".join(shown.split())
     return line if len(line) <= limit and len(text) <= 2 * limit else line[: limit - 1] + SHORTENED

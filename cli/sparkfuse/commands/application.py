@@ -22,7 +22,11 @@ from sparkfuse.commands import (
     ship,
 )
 
-ALWAYS = {0: "success", 2: "the command line or the configuration is wrong", 3: "a required part is missing or failed"}
+ALWAYS = {
+    0: "success",
+    2: "the command line or the configuration is wrong",
+    3: "something that the command needs is missing or failed",
+}
 # The further exit codes of single commands.
 MORE = {
     "backfill": {1: "a log could not be read"},

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sparkfuse_rules.knowledge.explanation import Explanation
 
 MAX_BASELINES = 10_000
-# Parts of Spark's stage names that name threads and reflection instead of the user's code.
+# Substrings of Spark's stage names that come from threads and reflection instead of the user's code.
 _INTERNAL = ("MethodAccessor", "$anonfun", "CompletableFuture", "ThreadPoolExecutor", "FutureTask")
 commands = typer.Typer(help="Show baselines of jobs and the durations expected from them.")
 Name = Annotated[str, typer.Argument(help="Job key, as shown by `sparkfuse runs`.")]
@@ -98,7 +98,7 @@ def _known(home: Path, job: str, limit: int) -> Sequence[Baseline]:
 
 
 def _explained(baseline: Baseline, *work: int | None) -> Explanation:
-    """Return the expectation for the given bytes, records and rows; for the usual work if none is given."""
+    """Return the expectation for these bytes, records and rows; if none is given, for the usual amount of work."""
     from sparkfuse_rules.knowledge.baseline_model import Sample
     from sparkfuse_rules.knowledge.explanation import explain
     from sparkfuse_rules.knowledge.work import Work

@@ -205,7 +205,7 @@ def money(amount: float | None, currency: str | None) -> str | None:
 
 
 def stage_fallback(query_id: int | None) -> str | None:
-    """Name a stage without a display name by its query; None if it has none."""
+    """Name a stage without a display name by its query, such as q7; None if the stage belongs to no query."""
     return None if query_id is None else f"q{query_id}"
 
 

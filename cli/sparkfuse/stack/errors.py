@@ -5,7 +5,7 @@ from __future__ import annotations
 USAGE = 2
 """Exit code: the command line or the configuration is wrong."""
 MISSING = 3
-"""Exit code: a required part is missing, unreachable or configured differently."""
+"""Exit code: something that the command needs is missing, unreachable or configured differently."""
 
 
 class StartError(Exception):

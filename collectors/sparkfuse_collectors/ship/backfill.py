@@ -37,7 +37,7 @@ class HistoryReader(Protocol):
 
     @property
     def pending(self) -> int:
-        """The number of requested logs whose result was not returned yet."""
+        """The number of requested logs whose result has not been returned yet."""
 
     @property
     def updated_stages(self) -> int:

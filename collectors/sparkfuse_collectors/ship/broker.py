@@ -103,7 +103,7 @@ class Broker:
         return True
 
     def _flush_pack(self, rejected: RejectedRecords) -> None:
-        """Wait for the answers to all records so far, so that the next record is not packed with them."""
+        """Wait for the answers to all records so far, so that the client packs the next record separately."""
         while self._producer.flush(ANSWER_SECONDS):
             if self._stop.is_set():
                 raise StoppedError

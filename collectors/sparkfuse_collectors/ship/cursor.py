@@ -15,8 +15,8 @@ class Cursor:
 
     ``number`` is the file's number in the log, -1 before the first file. ``offset`` counts plain bytes,
     ``packed_bytes`` bytes of the file as stored. ``identity`` is the identity of the file; it is empty until the file
-    was compared with what was read before. ``compacted`` is True for a compacted file, and None if an earlier shipper
-    read the file.
+    has been compared with what was read before. ``compacted`` is True for a compacted file, and None if an earlier
+    shipper read the file.
     """
 
     number: int = -1

@@ -12,7 +12,7 @@ class DormantLog:
     """The end of a dormant log, to detect whether the log has grown.
 
     ``since_ms`` is the last time before a restart at which the log was seen unchanged. ``end`` is the number and size
-    of the log's last file, None if the log was not seen since the restart.
+    of the log's last file, None if the log has not been seen since the restart.
     """
 
     since_ms: int = 0

@@ -51,7 +51,7 @@ class MissingLog:
 
 @dataclass
 class ReplacementFolder:
-    """Another folder at the path of a followed folder, and when the series of scans that found logs in it began."""
+    """Another folder at the path of a followed folder; every scan since ``since`` has found logs in it."""
 
     identity: str
     since: float

@@ -54,7 +54,8 @@ class LogContent:
             return
         self._identity = Identity(position.app_id, position.app_attempt, position.app_start_ms)
         self.cursor.number, self.cursor.offset = position.file_index, position.read_plain_bytes
-        # A file at offset 0 follows another file of the log, so it is not compacted: a compacted file comes first.
+        # At offset 0, the cursor has moved on from an earlier file, so this file is not compacted: a compacted file
+        # comes first.
         self.cursor.compacted = None if self.cursor.offset else False
         self.shipper = self.shipper.with_next_seq(numbers_of(position))
         self.needs_replay = True
@@ -81,7 +82,7 @@ class LogContent:
         return self._translation
 
     def start(self) -> Translation:
-        """Return the translation; create one if the log was not read yet."""
+        """Return the translation; create one if the log has not been read yet."""
         if self._translation is None:
             self._translation = Translation(self.shipper)
         return self._translation

@@ -15,7 +15,7 @@ class LogState(Enum):
     WATCHED = auto()
     """The plugin sends the facts of the application; the shipper reads the log only to detect its end."""
     HISTORY_DUE = auto()
-    """The log has ended, and its history was not sent yet."""
+    """The log has ended, and its history has not been sent yet."""
     SHIPPED = auto()
     """All facts of the log were sent."""
     RECORDED = auto()

@@ -33,7 +33,7 @@ class RejectedRecords:
         self._batch, self._prefix, self._on_rejected = batch, prefix, on_rejected
         self._errors: dict[int, KafkaError] = {}
         self.boundaries: set[int] = set()
-        """Indices before which the client must not pack records together."""
+        """Indices of records that the client must not pack together with the record before."""
 
     def start_attempt(self) -> None:
         """Forget the answers of the previous transaction."""

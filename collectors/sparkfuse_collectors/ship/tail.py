@@ -121,7 +121,7 @@ class LogTail:
         self._change(LogEvent.FILE_REPLACED)
 
     def wants_read(self, now: float) -> bool:
-        """Whether a part of the log was not read yet."""
+        """Whether a part of the log has not been read yet."""
         if self.found is None:
             return False
         cursor = self._content.cursor
@@ -155,7 +155,7 @@ class LogTail:
 
     @property
     def behind_bytes(self) -> int:
-        """The number of stored bytes of the log's files that were not read yet."""
+        """The number of stored bytes of the log's files that have not been read yet."""
         if self.found is None or self.state not in UNFINISHED:
             return 0
         cursor = self._content.cursor

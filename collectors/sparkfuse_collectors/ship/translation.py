@@ -102,9 +102,10 @@ class Translation:
         return self._translator.translate(chunk.events)
 
     def replay(self, reader: LineReader, until: int | None) -> bool:
-        """Translate again the events whose facts were already sent, up to a plain offset or to the end of the file.
+        """Update the translator with events whose facts were already sent, up to ``until`` or the end of the file.
 
-        Returns whether a line begins at ``until``. Raises NoApplicationError, BrokenFileError, OSError.
+        ``until`` is an offset in decompressed bytes. Returns whether a line begins there. Raises NoApplicationError,
+        BrokenFileError, OSError.
         """
         while until is None or reader.resume_at < until:
             size = _REPLAY_BYTES if until is None else min(_REPLAY_BYTES, until - reader.resume_at)

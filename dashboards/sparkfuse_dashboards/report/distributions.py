@@ -70,8 +70,8 @@ def bins(values: Numbers) -> list[dict[str, float]]:
     """Return the number of non-negative values in each bin; the bins cover all values.
 
     Zeros have a bin of their own, from 0 to 0. All other bins have the same ratio of upper to lower edge, eight bins
-    per factor of ten. The ratio is equal, and not the width, because a straggler takes ten or a thousand times the
-    median. With bins of equal width, all other tasks would be in one bin.
+    per factor of ten. The bins have equal ratios instead of equal widths, because a straggler may take ten or a
+    thousand times the median. With bins of equal width, all other tasks would be in one bin.
     """
     found = [{"from": 0.0, "to": 0.0, "count": float((values <= 0).sum())}] if (values <= 0).any() else []
     positive = values[values > 0]

@@ -31,7 +31,7 @@ _STAGE = (
 
 
 class StoreOlderError(RuntimeError):
-    """The store lacks columns that this version reads, because the store was not migrated yet."""
+    """The store lacks columns that this version reads, because the store has not been migrated yet."""
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ _PLACE = "app_id, app_start_ms, app_attempt"
 class PolicyReplay:
     """The result of one policy; all lists contain application ids.
 
-    ``healthy_runs`` succeeded and have rows that decide the rule; ``failed_runs`` did not succeed. ``false_runs`` and
-    ``right_runs`` are those of them in which the policy would have acted. ``left_out`` names the conditions that stored
-    rows cannot show, because only the hook counts them.
+    ``healthy_runs`` succeeded and have rows that decide the rule; ``failed_runs`` did not succeed. ``false_runs`` are
+    the healthy runs, ``right_runs`` the failed runs in which the policy would have acted. ``left_out`` lists the
+    conditions that stored rows cannot show, because only the hook counts their columns.
     """
 
     rule: str
@@ -46,7 +46,7 @@ def replay_live_rows(
 ) -> list[PolicyReplay]:
     """Evaluate the policy on all live rows of ended runs that started at ``since_ms`` or later.
 
-    ``for_job`` returns the rule for a job key, or None if it is off for the job. Columns that detection adds from
+    ``for_job`` returns the rule for a job key, or None if the rule is off for the job. Columns that detection adds from
     earlier runs are not stored, so they count as unknown. Raises StoreEmptyError, StoreOlderError.
     """
     by_policy: dict[str, tuple[Rule, list[Run]]] = {}
@@ -70,7 +70,7 @@ def _replayed(client: Client, key: str, rule: Rule, runs: Sequence[Run]) -> Poli
 
 
 def _acts(client: Client, rule: Rule, runs: Sequence[Run]) -> Mapping[Place, int]:
-    """Return the number of rows on which the policy would have acted, of each run with a row that decides the rule."""
+    """For each run with a row that decides the rule, return the number of rows on which the policy would have acted."""
     needed = " AND ".join(f"`{name}` IS NOT NULL" for name in needed_columns(rule)) or "1"
     sql = (
         f"SELECT {_PLACE}, countIf({_would_act(rule)}) AS acts "

@@ -96,8 +96,8 @@ class PlanNode:
 class Comparison:
     """What changed from the first run to the second.
 
-    ``stages`` and ``queries`` are sorted by the size of their difference. ``causes`` are pairs (cause, ms); causes in
-    the direction of the total difference come first. The differences of ``stages`` and ``outside`` add up to
+    ``stages`` and ``queries`` are sorted by the size of their difference. ``causes`` are pairs (cause, ms); causes with
+    the same sign as the total difference come first. The differences of ``stages`` and ``outside`` add up to
     ``difference_ms``, and so do ``causes``.
     """
 

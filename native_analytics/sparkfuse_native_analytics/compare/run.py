@@ -69,7 +69,7 @@ class Stage:
 
     @property
     def main(self) -> Attempt:
-        """The attempt with the most successful tasks, the first one of several; the other attempts are repeats."""
+        """The attempt with the most successful tasks (the first of equal ones); the other attempts are repeats."""
         return max(self.attempts, key=lambda each: (each.tasks, -each.attempt))
 
     @property

@@ -60,7 +60,7 @@ class ClusterManager(Protocol):
     """One cluster manager. Each method returns within seconds."""
 
     def find(self, application: Application) -> Found:
-        """Return what the manager reports about the application now. A ManagerError means that this is unknown."""
+        """Return what the manager reports about the application. If this raises ManagerError, the state is unknown."""
 
     def stop(self, application: Application, instance: str) -> None:
         """Ask the manager to end this instance of the application; do nothing if another instance runs.

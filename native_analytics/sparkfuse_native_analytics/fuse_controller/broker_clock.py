@@ -1,4 +1,4 @@
-"""The broker's time, estimated between two written records by a clock that never steps."""
+"""The broker's time, estimated between two written records with a clock that never steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def steady_ms() -> int:
-    """Return a clock in ms that never steps; on Linux it also counts while the machine sleeps."""
+    """Return the time in ms of a clock that never steps; on Linux the clock also counts while the machine sleeps."""
     return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)) // 1_000_000
 
 

@@ -127,7 +127,7 @@ class FuseController:
         )
 
     def _carry_out(self, case: Case, environment: Environment) -> Iterator[AuditRecord]:
-        """Act on a case that passes all gates; for any other, yield a record if the gate that refuses it changed."""
+        """Act on a case that passes all gates; for other cases, yield a record if the gate that refuses has changed."""
         refused, scope = refusal(case, self._gates), case.candidate.scope
         if refused is None:
             self._act(case, environment)
@@ -201,7 +201,7 @@ class FuseController:
         return records.make_signal(target, action, generation, epoch, now_ms, probe=probe)
 
     def _work_to_probe(self, variant: Variant, now_ms: int, left: int) -> Iterator[RunningWork]:
-        """Yield running work of a rule that can stop work; a policy that only warns needs no record of probes."""
+        """Yield running work to probe if the rule can stop work; a policy that only warns needs no record of probes."""
         if variant.rule.fuse is None or not variant.rule.fuse.stops:
             return
         if EXTERNAL_STOP in variant.rule.fuse.stops:

@@ -103,7 +103,7 @@ def test_help_lists_the_exit_codes(command: str) -> None:
 
     assert done.returncode == 0
     assert "Exit codes: 0: success;" in done.stdout
-    assert "3: a required part is missing or failed" in done.stdout
+    assert "3: something that the command needs is missing or failed" in done.stdout
 
 
 def test_every_case_of_every_shipped_rule_passes() -> None:

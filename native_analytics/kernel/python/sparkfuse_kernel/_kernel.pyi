@@ -166,7 +166,7 @@ class EventLog:
         """
 
 class EventLogs:
-    """Logs in their order, read in parallel. If a file cannot be opened, OSError is raised when its log is next."""
+    """Logs in their order, read in parallel; if a file cannot be opened, `next` raises OSError at its log."""
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> EventLog: ...
@@ -176,7 +176,7 @@ class EventLogStream:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def finish(self) -> EventLog:
-        """Return all other tables. If task rows were not consumed yet, they are dropped, and reading stops."""
+        """Return all other tables. If not all task rows have been consumed, the rest is dropped, and reading stops."""
 
 class EventLogDecoder:
     """Decodes one growing log from decompressed bytes in pieces of any size.
@@ -200,10 +200,13 @@ class EventLogDecoder:
         """End the log. A last line without a line end counts if it is a complete event; else the log is truncated."""
 
     def take(self) -> EventLog:
-        """Return the rows since the last call; add them up by stage. The evidence covers the log from its start."""
+        """Return the rows that were added since the last call; the caller adds up the rows of each stage.
+
+        The evidence covers the log from its start.
+        """
 
     def take_events(self) -> list[tuple[str, bytes]]:
-        """Return the name and JSON of each event of `events` since the last call, in the order of the log.
+        """Return the name and JSON of each event of `events` read since the last call, in the order of the log.
 
         Accumulables, executor metrics and updated blocks are removed from TaskEnd events, because they are most of the
         bytes.
@@ -234,7 +237,7 @@ class Decompressor:
 
     @property
     def codec(self) -> str | None:
-        """Name of the codec; None until enough bytes arrived."""
+        """Name of the codec; None until enough bytes have arrived."""
 
     @property
     def boundary(self) -> tuple[int, int]:
@@ -271,7 +274,10 @@ class FactTranslator:
         cls, redaction: Redaction, *, cluster: str, tenant: str, collector: str, next_seq: tuple[int, int] = (0, 0)
     ) -> Self: ...
     def translate(self, events: Sequence[tuple[str, bytes]]) -> list[bytes]:
-        """Return the records of events (name and JSON) in order. Raises NoApplicationError."""
+        """Return the records of the facts that these events become, in order; an event is its name and its JSON.
+
+        Raises NoApplicationError.
+        """
 
     def replay(self, events: Sequence[tuple[str, bytes]]) -> None:
         """Update the state with events whose facts were already sent. Raises NoApplicationError."""
