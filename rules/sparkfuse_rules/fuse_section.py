@@ -57,7 +57,7 @@ def read_fuse(file: str, view: str, value: object) -> FusePolicy | None:
 
 
 def check_fuse_cases(rule: Rule) -> None:
-    """Check ``needs``, and that it gives each case's ``act`` with the default thresholds. Raises RuleError."""
+    """Check ``needs``, and that with default thresholds it gives each case's stated ``act``. Raises RuleError."""
     signal_conditions(rule)
     defaults = rule.with_params({name: param.default for name, param in rule.params.items()})
     conditions = signal_conditions(defaults)

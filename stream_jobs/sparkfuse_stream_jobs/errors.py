@@ -10,6 +10,6 @@ class StartError(Exception):
 
 
 class MissingPartError(StartError):
-    """A part that the job needs is missing, not reachable or wrongly configured."""
+    """Something that the job needs (Java, a jar, a port) is not available, or the job is already running."""
 
     exit_code = 3

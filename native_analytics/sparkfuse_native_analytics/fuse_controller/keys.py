@@ -99,7 +99,7 @@ def ensure_key_pairs(folder: Path) -> str:
 
     The keys are for ECDSA over P-256, which every JVM since version 8 can verify; the files are PEM (PKCS #8 and
     SubjectPublicKeyInfo). A key is valid for a year from its creation. Several processes may call this at the same
-    time: all of them use the private key that is linked first. Raises KeyUnusableError if an existing file is not a
+    time: all of them use the private key that was stored first. Raises KeyUnusableError if an existing file is not a
     usable key.
     """
     folder.mkdir(parents=True, exist_ok=True)

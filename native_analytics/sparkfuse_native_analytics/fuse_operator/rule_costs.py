@@ -50,7 +50,7 @@ def costs_of(records: Sequence[AuditRecord], rule: str, policy_hash: str) -> Rul
 
 
 def _missed(records: Sequence[AuditRecord], policy_hash: str) -> list[float]:
-    """Return for each failed stage what its run cost after the probe: average cost per ms times ms until the end."""
+    """Return, for each failed stage, the run's cost from the probe to the stage's end, at its average cost per ms."""
     asked = {record.signal_id: record for record in records if record.step == WOULD_ACT and record.HasField("cost")}
     found = []
     for record in records:

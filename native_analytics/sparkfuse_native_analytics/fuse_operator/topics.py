@@ -33,7 +33,7 @@ class TopicError(RuntimeError):
 
 @dataclass(frozen=True)
 class Record:
-    """One record: key, content, the broker's time in ms (None if the writer chose the time), and the place."""
+    """One record: key, content, the broker's time in ms (None if the writer chose the time), partition and offset."""
 
     key: str
     content: bytes | None

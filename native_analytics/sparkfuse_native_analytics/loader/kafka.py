@@ -79,7 +79,7 @@ class TopicReader:
     def lag(self) -> int:
         """Return the number of records in Kafka that have not been read yet.
 
-        Raises KafkaException if the broker does not answer at once.
+        Raises KafkaException if the broker does not answer within LAG_ANSWER_SECONDS.
         """
         places = list(self._next.items())
         return sum(max(0, self._watermarks(partition, LAG_ANSWER_SECONDS)[1] - place) for partition, place in places)

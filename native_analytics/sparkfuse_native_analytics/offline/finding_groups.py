@@ -65,7 +65,7 @@ def _symptom_groups(
 
 
 def _causes(findings: Sequence[Finding], stages_of_jobs: Mapping[int, Sequence[int]]) -> dict[_Inhibited, list[int]]:
-    """Return, for each rule and stage, the indexes of the findings that inhibit it, worst first."""
+    """Return, for each rule and stage, the indexes of the findings that inhibit the rule there, worst first."""
     causes: dict[_Inhibited, list[int]] = {}
     for index, finding in enumerate(findings):
         for rule in _inhibited_rules(finding):

@@ -13,7 +13,7 @@ from sparkfuse_native_analytics.offline.application import Application
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Values by the name of the view's column.
+# Values by column name of the view.
 Columns = Mapping[str, object]
 
 

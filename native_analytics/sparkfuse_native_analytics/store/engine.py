@@ -55,7 +55,7 @@ class Answer:
 
 
 class Engine:
-    """The embedded engine, which owns its data folder until it is closed. Many threads may run statements at once.
+    """The embedded engine, which owns its data folder until it is closed. Many threads may run statements in parallel.
 
     Raises StorePathError if another process owns the folder, or if the folder cannot be written.
     """

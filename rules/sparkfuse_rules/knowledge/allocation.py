@@ -23,8 +23,8 @@ MAX_SHARE = 100
 class Allocation:
     """The executors of an application as two linear functions of time: amount x time + base.
 
-    Times are ms since the application started. ``memory_known`` is false if the memory of one executor is unknown,
-    ``complete`` is false if an executor was not counted.
+    Times are ms since the application started. ``memory_known`` is false if the memory of any executor is unknown;
+    ``complete`` is false if any executor was not counted.
     """
 
     cores: int = 0
@@ -35,7 +35,7 @@ class Allocation:
     complete: bool = True
 
     def core_ms(self, at_ms: int) -> int | None:
-        """Return the sum of cores x ms until ``at_ms``; None if there is no executor, or if one was not counted."""
+        """Return the sum of cores x ms until ``at_ms``; None if there is no executor, or if any was not counted."""
         found = self.cores * at_ms + self.core_base
         return found if self.complete and found > 0 else None
 

@@ -35,7 +35,7 @@ UNSEEN_SIZE_REACH = math.log(4)
 # such as class loading or building a table on each executor, takes less than half of the CPU time. Wall time has no
 # such minimum, because a service may take as long for one row as for many.
 CPU_WITH_THE_WORK = 0.5
-# How many times more the size in one measure may exceed its learned sizes than the measure with the smallest excess.
+# The factor by which a measure exceeds its learned sizes is limited to this many times the smallest of these factors.
 # Rows may be wider than before, so bytes may grow faster than records. But if a cache was evicted, a stage reads a
 # million rows instead of a hundred batches, although its work is the same.
 MEASURES_DIFFER = math.log(10)

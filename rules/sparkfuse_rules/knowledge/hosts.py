@@ -38,7 +38,7 @@ Columns = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class HostProblem:
-    """A problem on ``host``; ``failing``, ``slow`` and ``storage`` select the counts that include it."""
+    """A problem on ``host``; ``failing``, ``slow`` and ``storage`` say in which counts of host_live it is included."""
 
     host: str
     failure: str
@@ -111,7 +111,7 @@ def problem_of_task(task: Columns) -> HostProblem | None:
 def observe(
     before: HostObservations, at_ms: int, ran: Iterable[str], problems: Iterable[HostProblem]
 ) -> HostObservations:
-    """Add the hosts where tasks ran and the problems, both at ``at_ms``, and drop old observations."""
+    """Add the hosts where tasks ran and the problems, all observed at ``at_ms``; drop old observations."""
     new = list(problems)
     hosts = dict.fromkeys([*ran, *(problem.host for problem in new)], at_ms)
     by_kind = {name: {each.host: (at_ms, each.failure) for each in new if getattr(each, name)}

@@ -34,7 +34,7 @@ _JOIN_TYPES = {
     "LeftSingle": "scalar subquery",
     "RightOuter": "right outer",
 }
-# The text between the tables if all joins are of one type and only filter the left table.
+# The words between the names of the tables, if all joins are of one type and only filter the left table.
 _FILTERING_JOINS = {
     "left anti": " anti join ",
     "left semi": " semi join ",
@@ -202,7 +202,7 @@ class PartText:
         return f"{words} {', '.join(names[:4])}{more}" if names else words.rsplit(" ", 1)[0]
 
     def _in_order(self) -> list[int]:
-        """Return the part's nodes in the order: children before their parents, left before right."""
+        """Return the part's nodes, children before their parents and left children before right ones."""
         own = set(self._part.nodes)
         found: list[int] = []
         waiting = self._tops()

@@ -18,7 +18,7 @@ _SOURCES = {"Range": "range", "LocalTableScan": "local rows", "LocalRelation": "
 
 
 def sources(plan: QueryPlan, nodes: Iterable[int], full: bool, depth: int = 0) -> list[str]:
-    """Return each table and path that the nodes read, once; if there is none, the kinds of their rows, such as RDD."""
+    """Return the distinct tables and paths that the nodes read; if there are none, the kinds of rows, such as RDD."""
     tables: dict[str, None] = {}
     rows: dict[str, None] = {}
     for node in nodes:

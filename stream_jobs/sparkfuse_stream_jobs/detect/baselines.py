@@ -72,7 +72,7 @@ class JobBaselines:
 
 
 def job_of(message: LiveRow | Baseline | DisplayName) -> tuple[str, str, str]:
-    """Return cluster, tenant and job of the message; absent ones are the default cluster and tenant."""
+    """Return cluster, tenant and job of the message, with the defaults for an absent cluster or tenant."""
     return message.cluster or DEFAULT, message.tenant or DEFAULT, message.job_key
 
 

@@ -1,4 +1,4 @@
-"""Adds to an application's row what it has cost, and to a finding's run also what stopping it now would avoid."""
+"""Adds to an application's row its cost so far, and to a finding's run the cost that stopping it now would avoid."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def remaining_ms(row: LiveRow) -> int | None:
     """Return the time until the usual end of the stage or application, or else until the deadline; None if unknown.
 
     An application has a forecast. A stage has a projection from its progress, or the expected duration of earlier runs.
-    A finding about anything else uses the deadline only, and an ended application has no rest.
+    A finding about anything else uses the deadline only, and an ended application has no remaining time.
     """
     candidates: list[int | None] = []
     if row.HasField("application"):

@@ -90,5 +90,5 @@ def _running_hosts(row: LiveRow, state: RunState) -> Iterator[HostReport]:
 
 
 def _empty_report(row: LiveRow) -> HostReport:
-    # Two applications of one cluster may have the same id; they differ in their start.
+    # Two applications of one cluster may have the same id, but their start times differ.
     return HostReport(row.cluster, f"{row.app_id}@{row.app_start_ms}", row.app_id, row.window_end_ms)

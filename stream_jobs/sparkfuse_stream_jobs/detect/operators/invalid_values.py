@@ -14,7 +14,7 @@ Parsed = TypeVar("Parsed", bound=Message)
 
 
 def usable(results: Iterator[Result], letters: DeadLetters, content: bytes = b"") -> Iterator[Result]:
-    """Return the results of a row up to the first invalid value; then reject the row, and skip its rest.
+    """Return the results of a row up to the first invalid value; then reject the row, and skip its other results.
 
     ``content`` is the encoded row; it is empty for a timer. If the error were raised, the job would fail at the same
     value after each restart. Errors of other kinds are raised.

@@ -121,8 +121,8 @@ class _CachedMap:
         """Store a value."""
         full_name = _full_name(group, name)
         if cached:
-            # The name is added before the value is cached. Otherwise a key that this write is the first to use would
-            # count as empty.
+            # The name is added before the value is cached. Otherwise a key whose first use is this write would count as
+            # empty.
             self.known_names.add(self._cache.key, full_name)
             self._cache.put(group, name, value)
         self._changed_state().put(full_name, codec.encode(value))
