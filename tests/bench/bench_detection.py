@@ -66,7 +66,7 @@ class Score:
 
     @property
     def false_alarms_per_100(self) -> float:
-        """Return the number of warnings and critical findings per hundred runs that no label allows."""
+        """Return the number of warnings and critical findings that no label allows, per hundred runs."""
         return 100 * sum(len(one.false_alarms) for one in self.verdicts) / len(self.verdicts)
 
     @property

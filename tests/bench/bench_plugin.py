@@ -5,11 +5,11 @@ cell of the table), adds it to ``build/bench-plugin.json`` and prints all cells.
 section "Spark plugin" of docs/benchmarks.md. A cell takes a few minutes and needs an idle host.
 
 Two processes that run the same job differ by a few percent, which hides a cost of one percent. So ``--part switched``
-switches the collector off and on within one process. This part does not measure the cost of a listener that returns at
-once; ``--part wall`` measures it. Two runs in one process still differ by ten percent, mostly in task threads and in
-the JIT compiler. So CPU time is measured by kind of thread: for the threads of the collector, of garbage collection,
-and all others of Spark and the job, the difference between on and off is precise to a few thousandths. These kinds
-leave out the collector's work in task threads at the start and end of a task; callback times measure it.
+switches the collector off and on within one process. This part does not measure the cost of a listener that returns
+immediately; ``--part wall`` measures it. Two runs in one process still differ by ten percent, mostly in task threads
+and in the JIT compiler. So CPU time is measured by kind of thread: for the threads of the collector, of garbage
+collection, and all others of Spark and the job, the difference between on and off is precise to a few thousandths.
+These kinds leave out the collector's work in task threads at the start and end of a task; callback times measure it.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The delays of a notification, all measured by the clock of one machine:
 
 - `window`: from the end of the window with the evidence (`evidence_ms`) to the arrival at the webhook;
-- `last fact`, `first fact`: from the time at which Kafka appended the last or the first fact of the application in
-  that window (`LogAppendTime`). The fact that made the rule match arrived between the first
+- `last fact`, `first fact`: from the time at which Kafka appended the last (or first) fact of the application in that
+  window (`LogAppendTime`) to the arrival at the webhook. The fact that made the rule match arrived between the first
   and the last fact, so its delay is between their delays.
 
 For this bench every rule that can warn is made critical, because Alertmanager delays a warning by 10 s.

@@ -1,10 +1,10 @@
-"""Measures the time from evidence that satisfies a rule until the tasks are free, for each action of the hook.
+"""Measures the time from evidence that satisfies a rule until the tasks have ended, for each action of the hook.
 
-Everything between is real: the plugin's samples, Kafka, the windows and the detect job, the fuse controller in mode
-act, the hook, and the kill by Spark. One application is one act; a JVM runs several applications, one after the other.
-The rules match if the counters of a task have not changed for four seconds. Two times are measured: from the first
-sample of the plugin that satisfies the rule, and from the moment by the clock of the task itself, which includes the
-interval of the samples.
+Everything between evidence and end is real: the plugin's samples, Kafka, the windows and the detect job, the fuse
+controller in mode act, the hook, and the kill by Spark. One application is one act; a JVM runs several applications,
+one after the other. The rules match if the counters of a task have not changed for four seconds. Two times are
+measured: one from the first sample of the plugin that satisfies the rule, the other from the moment at which the task
+itself satisfies it. The second time includes the delay until the next sample.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ fuse:
 
 @dataclasses.dataclass(frozen=True)
 class Act:
-    """One act: when [ms] the rule held, by the task's clock and by a sample, and when signal and end followed."""
+    """Times of one act [ms]: the rule matches (by task and by sample), the signal is sent, the tasks end."""
 
     true_ms: int
     sampled_ms: int
@@ -164,7 +164,7 @@ class Bench:
         return Act(true_ms, self._facts.sampled_ms(app_id), self._sent_ms(app_id), ended[freed - 1])
 
     def _sent_ms(self, app_id: str) -> int:
-        """Return the time at which the controller sent the signal, by the audit log."""
+        """Return the time at which the controller sent the signal, according to the audit log."""
         steps = state.read_audit(self._settings).of_application(app_id)
         return min(step.at_ms for step in steps if step.step == "sent")
 
@@ -214,7 +214,7 @@ def measure(folder: Path, count: int, at_once: int, actions: Sequence[str]) -> M
 
 
 def rows(acts: Mapping[str, Sequence[Act]], wanted: int) -> Iterator[str]:
-    """Yield a row of the table for each action, with the number of acts that freed their target."""
+    """Yield a row of the table for each action, with the number of acts that ended their target."""
     for action, found in acts.items():
         freed = [act.freed_ms - act.sampled_ms for act in found]
         slowest = _p95([act.freed_ms - act.true_ms for act in found])

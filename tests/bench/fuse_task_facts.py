@@ -1,4 +1,4 @@
-"""The facts that show when a rule of the fuse bench held for a task, and when the task ended."""
+"""Reads from facts when a rule of the fuse bench began to match a task, and when the task ended."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class TaskFacts:
     """The samples and ends of tasks, and the ends of applications, that arrived in Kafka."""
 
     def __init__(self, bootstrap: str, stalled_ms: int, tasks: int) -> None:
-        """Read from the beginning; a rule holds from ``stalled_ms`` on, and an application has ``tasks`` tasks."""
+        """Read from the beginning; rules match after a stall of ``stalled_ms``; an application has ``tasks`` tasks."""
         self._reader = TopicReader(bootstrap, f"{PREFIX}.facts")
         self._stalled_ms, self._tasks, self._seen = stalled_ms, tasks, 0
         self._sampled_ms: dict[str, dict[int, int]] = defaultdict(dict)
@@ -39,7 +39,7 @@ class TaskFacts:
         return found if len(found) >= wanted else None
 
     def _sampled(self, fact: Fact) -> None:
-        """Remember the sample since which the rule holds for a task."""
+        """Store the time of the first sample since which the rule matches a task without interruption."""
         samples, task = self._sampled_ms[fact.app_id], fact.task_progress.task_id
         if fact.task_progress.stalled_ms < self._stalled_ms:
             samples.pop(task, None)
@@ -47,7 +47,7 @@ class TaskFacts:
             samples.setdefault(task, fact.event_time_ms)
 
     def sampled_ms(self, app_id: str) -> int:
-        """Return the time of the first sample since which the rule holds for an application [ms]."""
+        """Return the time [ms] of the first sample since which the rule matches a task of the application."""
         return min(self._sampled_ms[app_id].values())
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Runs applications one after the other; each is a query of two tasks whose counters stop changing.
 
 Each task writes a file when it begins to wait. The fuse stops the query; a file from the bench ends the application.
-Usage: fuse_job.py, with a folder in the setting `spark.bench.folder`, and their number in `spark.bench.applications`.
+Settings: `spark.bench.folder` (for the files), and `spark.bench.applications` (the number of applications).
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def test_rejected_records_are_listed_and_replayed(topics):
 
 
 def test_row_without_a_place_is_replayed_from_its_letter(topics):
-    """A row that detection rejected is appended with its key; bytes that are no row are named as incomplete."""
+    """A row that detection rejected is appended with its key; bytes that are not a row are only reported."""
     row = LiveRow(app_id="app-1", window_end_ms=1)
     topics.reject(None, "no view", row.SerializeToString(), component="detect", topic="live")
     topics.reject(None, "not a row", b"\xff", component="detect", topic="live")
@@ -154,7 +154,7 @@ def test_row_without_a_place_is_replayed_from_its_letter(topics):
     ],
 )
 def test_wrong_command_is_one_sentence(topics, arguments, reason):
-    """A topic of signed records, an invalid duration and an unknown place are errors of one sentence."""
+    """A topic of signed records, an invalid duration or an unknown letter gives an error of one sentence."""
     error = topics.command(*arguments).exception
 
     assert isinstance(error, StartError)

@@ -98,7 +98,7 @@ def test_option_of_the_actuator_needs_backend_and_file(text):
 
 
 def test_actuator_is_off_without_the_option():
-    """Without the line of configuration, the stack runs no actuator."""
+    """Without the option for an actuator, the stack runs no actuator."""
     assert ExternalActuator.parse("") is None
 
 

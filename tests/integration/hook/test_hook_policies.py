@@ -1,4 +1,4 @@
-"""The policies of the catalog on real Spark: the hook agrees by its own counters, and then stops a runaway.
+"""The policies of the catalog on real Spark: the hook verifies them with its own counters, and then stops a runaway.
 
 Only the thresholds are smaller than in the catalog; the conditions and counters are those of the shipped policies.
 """
@@ -171,7 +171,7 @@ def test_application_is_stopped_with_approval(run, rule_id, counter, least):
 
 @pytest.mark.parametrize("rule_id", ["application_costly", "deadline_at_risk"])
 def test_job_without_setting_is_never_stopped(run, rule_id, monkeypatch):
-    """Without a price or a deadline of its own, the hook is blind for the policy and the job continues."""
+    """If the job sets no price or deadline, the hook cannot check the policy (`blind`), and the job continues."""
     monkeypatch.delitem(SETTINGS, rule_id)
     runaway, whole = run(rule_id, "hanging"), {"stage_id": None, "stage_attempt": None}
     receipt = runaway.ask(**whole, approval=runaway.approval())

@@ -206,7 +206,7 @@ def the_oracle(plain: bytes) -> Oracle:
 
 
 def tables(log: Any) -> dict[str, list[dict[str, Any]]]:
-    """Return the tables of the kernel and of the oracle as rows."""
+    """Return the rows of a log by table, for the tables that both the kernel and the oracle have."""
     return {name: pa.table(getattr(log, name)).to_pylist() for name in (*KEYS, *TASK_TABLES)}
 
 

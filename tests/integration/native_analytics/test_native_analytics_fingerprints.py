@@ -1,4 +1,4 @@
-"""Tests, on real runs, after which edits of a small query its stages keep their fingerprints, and after which not."""
+"""Tests, on real runs, which edits of a small query change the fingerprints of its stages, and which do not."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_replanned_join_keeps_its_fingerprint(runs: Mapping[str, list[str]]):
 
 
 def test_joins_of_one_query_have_two_fingerprints(runs: Mapping[str, list[str]]):
-    """Adaptive execution runs each join as its own job with the same operators, but with another fingerprint.
+    """Adaptive execution runs each join as its own job; their operators are equal, but not their fingerprints.
 
     Some stages keep equal fingerprints. Spark does not distinguish the scans of three tables by path when a stage
     starts. The aggregation runs twice, because the sort takes samples.

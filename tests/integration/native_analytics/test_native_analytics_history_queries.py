@@ -1,4 +1,4 @@
-"""Tests queries of event logs in the real store: a backfilled run has the queries that a live run has."""
+"""Tests that a backfill stores the queries of an event log in the real store, with the values of the analysis."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_runs_are_counted_by_their_end_and_by_the_policy(client: Client):
 
 
 def test_thresholds_of_a_job_are_another_policy(client: Client):
-    """Runs of a job with other thresholds are evaluated with these, as a policy of their own."""
+    """Runs of a job with overridden thresholds are evaluated with these thresholds, as a separate policy."""
     store(client, "live", rows("quiet", QUIET))
     strict = RULE.with_params({"budget_bytes": 300_000_000})
     (found,) = replay_live_rows(client, lambda _: strict, START_MS)

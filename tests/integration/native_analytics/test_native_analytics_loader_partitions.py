@@ -45,7 +45,7 @@ def test_added_partition_is_read_from_its_beginning(kafka_bootstrap: str, topic_
 
 
 def write(bootstrap: str, topic: str, partition: int, value: bytes) -> None:
-    """Write one record; a new producer knows new partitions at once."""
+    """Write one record; a new producer knows new partitions immediately."""
     producer = Producer({"bootstrap.servers": bootstrap})
     producer.produce(topic, value, partition=partition)
     assert producer.flush(60) == 0

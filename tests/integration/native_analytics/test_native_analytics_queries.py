@@ -42,7 +42,7 @@ def wire(feed: Feed, example: Path) -> bytes:
 
 
 def examples(repository: Path, feed: Feed) -> list[Path]:
-    """Return the examples of a feed that are stored; ticks and the marks of a reader are not."""
+    """Return the examples of a feed that the loader stores; it does not store those in NOT_STORED, such as ticks."""
     files = sorted((repository / "contracts" / "examples" / FOLDERS[feed.table]).glob("*.json"))
     return [file for file in files if feed.choice is None or file.stem not in NOT_STORED]
 

@@ -108,7 +108,7 @@ class DetectJob:
         return [from_json(DeadLetter, record) for record in self._records["dead-letters"]]
 
     def pass_time(self, at: int, partitions: Iterable[int] | None = None) -> None:
-        """Advance the time of the partitions, by default of all, to ``at`` with a tick."""
+        """Send a tick that advances the time of the partitions (by default, of all) to ``at``."""
         for partition in range(topics()["live"].partitions) if partitions is None else partitions:
             content = tick(at, partition).SerializeToString()
             self._producer.produce(f"{self._prefix}.live", content, partition=partition)

@@ -70,7 +70,7 @@ def ended(seen: Seen, app: ScriptedApplication) -> tuple[int, float]:
 
 
 def test_open_transaction_of_a_dead_shipper_makes_no_fact_late(seen: Seen) -> None:
-    """Until the broker aborts the transaction, facts behind it wait; none is late, and none is lost."""
+    """Until the broker aborts the transaction, later facts of the partition wait; none of them is late or lost."""
     waiting = application(seen, partition=0, partitions=2)
     dead = Producer(
         {

@@ -1,4 +1,4 @@
-"""Tests that a start that cannot succeed fails at once, with one sentence."""
+"""Tests that a start that cannot succeed fails immediately, with one sentence."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_failed_start_prints_one_sentence(
 ) -> None:
     """A failed start prints one sentence and no traceback.
 
-    The exit code is 3 for a missing part and 2 for a wrong setting.
+    The exit code is 3 if something that the job needs is not available, and 2 for a wrong setting.
     """
     free = str(free_port())
     environment = {**os.environ, "SPARKFUSE_HOME": str(tmp_path), key: value.replace("{free}", free)}

@@ -157,7 +157,7 @@ def test_budget_survives_a_restart_and_renews_after_an_hour(scene):
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"epoch": 1}', '{"epoch": "x", "accepted": {}, "stops": []}'])
 def test_unreadable_memory_prevents_the_start(scene, content):
-    """A process that cannot read its memory does not start, because it could act twice."""
+    """A process that cannot read its state file does not start, because it could act twice."""
     scene.settings.state_file.write_text(content)
 
     with pytest.raises(MemoryUnusableError):

@@ -194,7 +194,7 @@ def test_silence_holds_before_the_alert_exists(world, make_controller, show):
 
 @pytest.mark.parametrize(("mode", "expected"), [("act", ["held"]), ("shadow", ["would_act"])])
 def test_unknown_silence_prevents_act_but_not_shadow(world, make_controller, show, mode, expected):
-    """If Alertmanager does not answer, the controller sends no act; shadow mode still records."""
+    """If Alertmanager does not answer, the controller does not act; shadow mode still records that it would act."""
     world.alertmanager = False
     controller = make_controller(mode)
     show(controller, live_row(), finding())
@@ -248,7 +248,7 @@ def test_act_repeats_after_cool_down_with_newer_generation(world, make_controlle
 @pytest.mark.parametrize("skews_ms", [(0, 9_000), (-9_000, 0), (9_000, -9_000)], ids=["ahead", "slow", "set back"])
 @pytest.mark.parametrize("restarted", [False, True])
 def test_cool_down_counts_by_the_brokers_time(world, make_controller, show, skews_ms, restarted):
-    """The next act happens 2 min of the broker's time after the last one, whatever the own clock shows."""
+    """The next act happens 2 min of the broker's time after the last one, whatever the controller's clock shows."""
     times = []
     controller = make_controller("act", start=False)
     for second in range(0, 180, 5):
@@ -268,7 +268,7 @@ def test_cool_down_counts_by_the_brokers_time(world, make_controller, show, skew
 
 @pytest.mark.parametrize("skew_ms", [9_000, -9_000])
 def test_budget_counts_by_the_brokers_time(world, make_controller, show, skew_ms):
-    """A budget is free again one hour of the broker's time after its act, whatever the own clock shows."""
+    """A budget is free again one hour of the broker's time after its act, whatever the controller's clock shows."""
     controller = make_controller("act", budget=Budget(job_per_hour=1))
     times = []
     for second in (0, 3_590, 3_595, 3_600, 3_605):
@@ -284,7 +284,7 @@ def test_budget_counts_by_the_brokers_time(world, make_controller, show, skew_ms
 
 @pytest.mark.parametrize(("until_ms", "held"), [(1, True), (-1, False)], ids=["just before its end", "just after"])
 def test_hold_ends_by_the_brokers_time(world, make_controller, show, until_ms, held):
-    """A hold ends at the broker's time, as in the hook, although the own clock is 9 s ahead."""
+    """A hold ends at the broker's time, as in the hook, although the controller's clock is 9 s ahead."""
     controller = make_controller("act")
     world.state, world.time_ms = Health("", 9_000), NOW_MS + 9_000
     control = hold(until_ms=NOW_MS + until_ms)

@@ -158,7 +158,7 @@ ALL = ("warn", "kill_task", "cancel_query", "cancel_stage", "cancel_jobs", "stop
     ],
 )
 def test_ladder_advances_on_verified_outcomes(actions, acts, expected):
-    """The next action is wider only if a receipt verified that the last action freed too few tasks."""
+    """The next action is wider only if the last action has the verified outcome `unfreed`."""
     assert next_action(actions, acts_of(*acts)) == expected
 
 

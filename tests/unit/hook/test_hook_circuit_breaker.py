@@ -160,7 +160,7 @@ LIST_PRICE = read_prices(None).core_hour
     ],
 )
 def test_price_of_a_core_hour(setting, given, expected):
-    """The argument decides, then the platform's price, then the list price."""
+    """The price is that of the argument, else that of the platform's setting, else the list price."""
     assert core_hour_price(SimpleNamespace(conf=Conf(setting)), given) == expected
 
 

@@ -210,7 +210,7 @@ def test_slow_run_is_found_only_with_history(read, learned):
 
 
 def test_healthy_runs_have_no_findings(read, learned):
-    """No finding: a usual run, a cold JVM, a busy host (more wall time, same CPU time), or three times the rows."""
+    """A usual run, a cold JVM, a busy host (more wall time, same CPU time) and three times the rows have no finding."""
     known = learned(*HEALTHY)
     cold = Run([Stage(3, [Task(66_000), *even(58_000, 7)])], start_ms=HEALTHY[-1].start_ms * 2 - START_MS)
     noisy = Run([Stage(3, even(150_000, cpu_ms=60_000))], start_ms=cold.start_ms)

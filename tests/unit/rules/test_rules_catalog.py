@@ -283,13 +283,13 @@ def test_every_rule_is_complete(rule):
 
 @pytest.mark.parametrize("rule", load_catalog().with_fuse(), ids=lambda rule: rule.id)
 def test_each_policy_states_what_it_excludes(rule):
-    """Each policy names its exclusions, and cases with and without an act."""
+    """Each policy names its exclusions, and has cases with and without an act."""
     assert rule.fuse.excludes
     assert {case.act for case in rule.fuse.cases} == {True, False}
 
 
 def test_thresholds_of_needs_may_be_calculated(folder):
-    """A need compares a counter of the scope or a wider one with numbers and params."""
+    """A condition of `needs` compares a counter of the policy's scope, or of a wider one, with numbers and params."""
     needs = ["elapsed_ms >= (:bar * 2) / 4", "application_core_ms < 7"]
     rule = load_catalog(folder({**GOOD, **fuse(needs=needs)}))["slow_thing"]
 

@@ -59,7 +59,7 @@ def test_cost_counts_executors_while_they_live():
 
 
 def test_row_of_the_application_has_its_cost():
-    """The cost in the row of a running application is the one of its findings, in the same currency."""
+    """The row of a running application has the same cost and the same currency as the application's findings."""
     run, state = Run("app-1", T), in_memory_run_state()
     rows = [started(run), joined(run, T), run.row("app_live", T + HOUR_MS, application={"status": "running"})]
     row = [each for row in rows for each in step(row, state) if isinstance(each, LiveRow)][-1]
@@ -154,7 +154,7 @@ def with_deadline(row: LiveRow, deadline_ms: int) -> LiveRow:
     ],
 )
 def test_rest_of_the_run_is_known_only_with_an_expectation(row, expected):
-    """The rest of the run ends at the projected or usual end, or else at the deadline; otherwise it is unknown."""
+    """The remaining time is that to the projected or usual end, else that to the deadline, else unknown."""
     assert remaining_ms(row) == expected
 
 

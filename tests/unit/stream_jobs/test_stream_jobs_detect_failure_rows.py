@@ -211,7 +211,7 @@ def test_successful_or_unknown_job_has_no_row():
 
 
 def test_job_without_reason_has_the_reason_of_its_stage():
-    """If the end of a job has no text or an unknown text, the job's row has the failure reason of its stage."""
+    """If the failure text of a job is empty or not recognised, the job's row has the failure reason of its stage."""
     for text in ("", "something odd"):
         identified = Identified()
         identified.rows(identified.run.job_started(T + W, 1, [3]))
@@ -348,7 +348,7 @@ def test_stored_jobs_and_executors_are_bounded(monkeypatch):
 
 
 def test_hosts_without_problems_are_reported_every_2_minutes():
-    """The hosts of an application are reported every two minutes, but hosts with problems at once."""
+    """The hosts of an application are reported every two minutes, but hosts with problems immediately."""
     identified = Identified()
     identified.rows(identified.run.executor_added(T + W, "1", "node-1"))
     identified.rows(identified.run.executor_added(T + W, "2", "node-2"))

@@ -74,9 +74,9 @@ def test_only_rows_of_tasks_and_executors_are_filtered():
 
 
 def test_linger_covers_keep_firing_for_and_three_windows():
-    """The linger time is at least keep_firing_for plus three windows.
+    """Rows pass the filter for at least keep_firing_for plus three windows after a rule last matched.
 
-    By then, a timer of the lifecycle has removed a subject without rows.
+    By the end of this time, a timer of the lifecycle has removed a subject without rows.
     """
     long = replace(SILENT, id="long", keep_firing_ms=600_000)
 
