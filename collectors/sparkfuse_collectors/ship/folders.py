@@ -229,7 +229,7 @@ class Folders:
                 self._suspend(folder, name)
 
     def _suspend(self, folder: Folder, name: str) -> None:
-        """Report a log that was deleted too early, and keep only its position."""
+        """Keep only the position of a deleted log; report the log if it was not completely sent."""
         tail = folder.absent.get(name) or folder.tails.pop(name)
         folder.absent[name] = tail
         if problem := _DELETED.get(tail.state):

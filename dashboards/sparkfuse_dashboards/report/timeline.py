@@ -48,7 +48,7 @@ def window(analysis: Mapping[str, Any]) -> Window | None:
     """Return the period of the application; if its start or end is unknown, use its jobs, stages and executors.
 
     The application's own times have precedence, because one event with a wrong clock could make the window so long that
-    the rest of the run is a point. The result is None if no time is known.
+    the run shrinks to a point. The result is None if no time is known.
     """
     application = analysis.get("application") or {}
     times = [

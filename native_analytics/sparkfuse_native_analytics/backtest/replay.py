@@ -28,7 +28,7 @@ class JobResult:
 
     All counts are numbers of runs, except ``stages``, the number of stage attempts that match. ``judged`` counts the
     runs that have a row with all columns of the rule. ``critical``, ``warning`` and ``info`` count the runs by the
-    worst severity that would have fired; ``silenced`` counts the runs in which the rule matched only as a symptom.
+    worst severity that would have fired. ``silenced`` counts the runs in which the rule matched only as a symptom.
     ``stopped`` counts the runs on which the fuse controller would have acted; None for a rule without a fuse.
     """
 

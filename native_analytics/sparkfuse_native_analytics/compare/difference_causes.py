@@ -40,9 +40,10 @@ def cause_of(part: str, changed: Collection[str], *, volume_moved: bool = False)
     """Return the cause of a part.
 
     ``changed`` lists what the changed properties affect (`configuration_changes.bears_on`). A different number of tasks
-    counts as configuration if a property that affects partitions changed, as volume if the volume changed (files are
-    split by size), else as plan. More time for the same work counts as configuration if a property that affects cost
-    changed; a comparison of two runs cannot show whether that property or a slow host was the reason.
+    has the cause configuration if a property that affects partitions changed. Otherwise the cause is volume if the
+    volume changed (files are split by size), and plan if not. More time for the same work counts as configuration if a
+    property that affects cost changed. A comparison of two runs cannot show whether that property or a slow host was
+    the reason.
     """
     if part == "partitions":
         return "configuration" if "partitions" in changed else "volume" if volume_moved else "plan"

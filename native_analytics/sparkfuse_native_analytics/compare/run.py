@@ -106,7 +106,7 @@ class Run:
     """One run of an application.
 
     ``plans`` contains the node names of the final plan of each SQL execution, ``configuration`` the properties that may
-    be compared, and ``limits`` one sentence for each thing that the log does not contain.
+    be compared. ``limits`` contains one sentence for each thing that the log lacks.
     """
 
     name: str

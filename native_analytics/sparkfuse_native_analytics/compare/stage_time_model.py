@@ -4,8 +4,8 @@
 
 ``active`` is the time from the launch of the first task to the finish of the last one. The first bracket is the wall
 time of successful tasks. ``repeats`` is the wall time of all ended tasks divided by that of successful ones. Their
-product divided by min(slots, tasks) is the duration if the work was evenly distributed: the first of the two lower
-bounds of Graham (Bounds on Multiprocessing Timing Anomalies, 1969). The rest of the duration is idle time of slots,
+product divided by min(slots, tasks) is the duration if the work were evenly distributed. This is the first of Graham's
+two lower bounds (Bounds on Multiprocessing Timing Anomalies, 1969). The rest of the duration is idle time of slots,
 which ``tails`` describes:
 
 - ``skew``: the task with the most data ran longer than the median task, because it has more data;

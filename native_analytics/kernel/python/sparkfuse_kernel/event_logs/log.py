@@ -52,8 +52,8 @@ class LazyFile:
 class Log:
     """The log of one application attempt.
 
-    ``name`` is the log's path or URL without credentials, ``size_bytes`` the size of its files as stored, and
-    ``missing`` the names of files that the layout requires but the folder lacks.
+    ``name`` is the log's path or URL without credentials, ``size_bytes`` the size of its files as stored. ``missing``
+    are the names of files that the layout requires but the folder lacks.
     """
 
     name: str
