@@ -45,8 +45,8 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
 
   private final DriverDependencies dependencies;
   private final FaultCounter faults = new FaultCounter("the driver's plugin");
-  // Counted separately from faults of callbacks: if the listener is switched off, the sender must
-  // still report that.
+  // Faults of the sender are counted separately from faults of callbacks: if callback faults switch
+  // the listener off, the sender must still report this.
   private final FaultCounter senderFaults = new FaultCounter("the driver's sender");
   private final StageRegistry registry = new StageRegistry();
   private final String collector = "driver-" + UUID.randomUUID().toString().substring(0, 8);

@@ -55,9 +55,9 @@ final class SparkfuseExecutorPlugin implements ExecutorPlugin {
   }
 
   /**
-   * Returns the host under the scheduler's name. PluginContext.hostname() throws in executors,
-   * because their RPC has no address. In local mode the block manager has no id until the context
-   * is started.
+   * Returns the name under which the scheduler knows this host. PluginContext.hostname() throws in
+   * executors, because their RPC has no address. In local mode the block manager has no id until
+   * the context is started.
    */
   private static String host(PluginContext context) {
     BlockManagerId blockManager = SparkEnv.get().blockManager().blockManagerId();

@@ -7,8 +7,8 @@ import java.time.Duration;
 import java.util.UUID;
 
 /**
- * A block of job code with limits. Sparkfuse cancels the jobs that this thread starts in the block
- * when a limit is exceeded; Spark's exception then contains the reason.
+ * A block of job code with limits. If a limit is exceeded, Sparkfuse cancels the jobs that this
+ * thread started in the block; Spark's exception then contains the reason.
  *
  * <pre>{@code
  * try (CircuitBreaker block =

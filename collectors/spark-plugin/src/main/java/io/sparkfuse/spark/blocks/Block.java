@@ -72,17 +72,17 @@ final class Block {
     }
   }
 
-  /** Returns the limits that a decision depends on: only the first that was exceeded, if any. */
+  /** Returns the limits to check: all limits or, once a limit was exceeded, only that limit. */
   Collection<Limit> limitsToCheck() {
     return exceededMs == null ? tag.limits.keySet() : Collections.singleton(limit);
   }
 
-  /** Returns what the gates need to know about one limit now. */
+  /** Returns the current values that the gates need for one limit. */
   BlockGates.Case at(Limit which, long nowMs, int taskCores) {
     BlockGates.Case each = new BlockGates.Case();
     each.block = tag.key;
     each.bound = tag.limits.get(which);
-    // A limit that was exceeded stays exceeded, although Spark may lose the metrics of a task.
+    // A limit that was exceeded stays exceeded, even if Spark loses the metrics of a task.
     each.used = exceededMs != null ? used : used(which, nowMs, taskCores, false);
     each.certain = exceededMs != null ? used : used(which, nowMs, taskCores, true);
     each.inSafePoint = reason == null && safePoints > 0;
@@ -99,7 +99,7 @@ final class Block {
     }
   }
 
-  /** {@code certain} leaves out the time of tasks that may have ended without an event. */
+  /** If {@code certain}, leaves out the time of tasks that may have ended without an event. */
   private long used(Limit which, long nowMs, int taskCores, boolean certain) {
     long spilled = spilledBytes;
     long written = rows;

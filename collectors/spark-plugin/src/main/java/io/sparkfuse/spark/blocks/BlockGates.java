@@ -23,7 +23,10 @@ final class BlockGates {
     /** Key of the block. */
     String block;
 
-    /** The bound, what all tasks have used, and what is certain if Spark dropped events. */
+    /**
+     * The limit's value, the usage of all tasks, and the part of it that is certain if Spark
+     * dropped events.
+     */
     long bound;
 
     long used;
@@ -59,7 +62,7 @@ final class BlockGates {
       Collections.unmodifiableList(
           Arrays.asList(
               new Gate(LIMIT, each -> each.used > each.bound),
-              // Without its end, a task would count as running forever.
+              // A task whose end event was dropped would count as running forever.
               new Gate(COMPLETE, each -> !each.droppedEvents || each.certain > each.bound),
               new Gate(HOLD, each -> !each.held),
               new Gate(SAFE_POINT, each -> !each.inSafePoint || each.overMs >= each.safePointMs),

@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 
 /**
  * Counts the executors of the application and the time of its tasks. Guarded by the lock of its
- * {@link StageRegistry}; all times are of its monotonic clock.
+ * {@link StageRegistry}; all times come from the registry's monotonic clock.
  */
 final class ApplicationCounters {
   private static final int MAX_EXECUTORS = 20_000;
@@ -65,7 +65,7 @@ final class ApplicationCounters {
     allowedMs = untilDeadlineMs;
   }
 
-  /** Adds an executor. Returns whether the executor is counted. */
+  /** Adds an executor. Returns false if the executor is not counted, because there are too many. */
   boolean added(String id, int cores, long nowMs) {
     if (executors.size() >= MAX_EXECUTORS) {
       return false;

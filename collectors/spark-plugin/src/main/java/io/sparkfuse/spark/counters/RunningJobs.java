@@ -24,7 +24,7 @@ final class RunningJobs {
   private static final int MAX_TAGS = 16;
   private static final int MAX_CHARS = 256;
 
-  /** Connect marks each operation, and Spark 4 each session, with a tag. */
+  /** Spark Connect adds a tag for each operation; Spark 4 also adds one for each session. */
   private static final Pattern SESSION =
       Pattern.compile(
           "SparkConnect_OperationTag_User_(.*)_Session_(.*)_Operation_.*"
@@ -102,8 +102,8 @@ final class RunningJobs {
   }
 
   /**
-   * Returns when the oldest of the given running jobs started; {@code otherwise} if none of them
-   * runs.
+   * Returns when the oldest of the given running jobs started; {@code otherwise} if none of them is
+   * running.
    */
   long oldestStart(Set<Integer> some, long otherwise) {
     return jobs.entrySet().stream()
@@ -135,8 +135,9 @@ final class RunningJobs {
   }
 
   /**
-   * Returns the users with sessions, or else the job groups, to which the given jobs belong. The
-   * jobs of one SQL execution have one owner, because Spark gives broadcasts groups of their own.
+   * Returns the owners of the given jobs: the user and session of a job or, without a session, its
+   * job group. All jobs of one SQL execution count as one owner's, because Spark runs broadcasts in
+   * job groups of their own.
    */
   Set<String> owners(Set<Integer> some) {
     Set<String> owners = new TreeSet<>();

@@ -10,21 +10,21 @@ import java.util.Set;
 /**
  * Counts one stage attempt in the driver, under the column names of the view stage_live.
  *
- * <p>Ended tasks count by their end, running tasks by their last progress. Guarded by the lock of
- * its {@link StageRegistry}.
+ * <p>Counts ended tasks with the metrics of their end event, and running tasks with the metrics of
+ * their last progress report. Guarded by the lock of its {@link StageRegistry}.
  */
 final class StageCounters {
   /** A task is moving if its counters changed within this time, in ms. */
   private static final long STALLED_MS = 60_000;
 
   private static final class Running {
-    /** Null until the first progress; most tasks end earlier. */
+    /** Null until the first progress report; most tasks end before it. */
     TaskTotals totals;
 
     long ageMs;
     long stalledMs;
 
-    /** Until the first progress this is 0, as for a task that reads and writes now. */
+    /** 0 until the first progress report, as for a task that is reading and writing. */
     long sinceProgressMs;
 
     long spilledSinceProgressBytes;
@@ -150,7 +150,10 @@ final class StageCounters {
     return oldest;
   }
 
-  /** Returns the counters of one running task; empty if it does not run or has not reported yet. */
+  /**
+   * Returns the counters of one task; empty if the task is not running or has not reported progress
+   * yet.
+   */
   Map<String, Long> taskCounters(long taskId) {
     Map<String, Long> values = new LinkedHashMap<>();
     Running task = running.get(taskId);

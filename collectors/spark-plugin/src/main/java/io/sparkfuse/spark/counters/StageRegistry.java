@@ -97,8 +97,8 @@ public final class StageRegistry {
   }
 
   /**
-   * Sets whether events may be skipped from now on; counters of stages that run meanwhile are
-   * incomplete.
+   * Sets whether events may be skipped from now on; stages that run while events are skipped have
+   * incomplete counters.
    */
   public synchronized void setIncomplete(boolean now) {
     incomplete = now;
@@ -108,17 +108,13 @@ public final class StageRegistry {
     }
   }
 
-  /**
-   * Returns whether events of a stage attempt were skipped, so that its counters are incomplete.
-   */
+  /** Returns whether events of a stage attempt were skipped; its counters are then incomplete. */
   public synchronized boolean isIncomplete(int stageId, int attempt) {
     StageCounters counters = stages.get(key(stageId, attempt));
     return counters != null && counters.isIncomplete();
   }
 
-  /**
-   * Returns whether events were ever skipped, so that counters of the application are incomplete.
-   */
+  /** Returns whether events were ever skipped; the application's counters are then incomplete. */
   public synchronized boolean wasIncomplete() {
     return wasIncomplete;
   }
@@ -232,7 +228,7 @@ public final class StageRegistry {
     return groups;
   }
 
-  /** Returns the counters of a stage attempt by column; empty if the attempt does not run. */
+  /** Returns the counters of a stage attempt by column; empty if the attempt is not running. */
   public synchronized Map<String, Long> columns(int stageId, int attempt) {
     StageCounters counters = stages.get(key(stageId, attempt));
     if (counters == null || counters.ended()) {
@@ -241,13 +237,13 @@ public final class StageRegistry {
     return counters.columns(clockMs.getAsLong());
   }
 
-  /** Returns the counters of a task by name; empty if the task does not run in the attempt. */
+  /** Returns the counters of a task by name; empty if the task is not running in the attempt. */
   public synchronized Map<String, Long> taskCounters(int stageId, int attempt, long taskId) {
     StageCounters counters = stages.get(key(stageId, attempt));
     return counters == null ? Collections.emptyMap() : counters.taskCounters(taskId);
   }
 
-  /** Returns the counters of a SQL execution by name; empty if no job of it runs. */
+  /** Returns the counters of a SQL execution by name; empty if none of its jobs is running. */
   public synchronized Map<String, Long> queryCounters(long executionId) {
     Set<Integer> own = new TreeSet<>(jobs.ofExecution(executionId));
     Map<String, Long> values = new LinkedHashMap<>();

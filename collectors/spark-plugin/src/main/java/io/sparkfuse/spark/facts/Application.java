@@ -1,6 +1,6 @@
 package io.sparkfuse.spark.facts;
 
-/** Identifies the run of an application; all facts of a collector have the same values. */
+/** Identifies one run of an application; these values are the same in all facts of a collector. */
 public final class Application {
   private static final String SEPARATOR = "\t";
 

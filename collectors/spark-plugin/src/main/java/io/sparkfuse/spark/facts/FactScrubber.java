@@ -135,8 +135,8 @@ final class FactScrubber {
   }
 
   /**
-   * Scrubs a plan: the name of a scan can contain a whole query. Names of metrics are fixed in
-   * Spark.
+   * Scrubs a plan: the name of a scan can contain a whole query. Metric names need no scrubbing,
+   * because they are constants in Spark.
    */
   private static void scrub(SqlPlan.Builder plan) {
     List<String> nodes = scrubbed(plan.getNodeNamesList(), SecretScrubber::scrubQuery);

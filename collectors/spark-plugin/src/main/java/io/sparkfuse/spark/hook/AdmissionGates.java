@@ -49,7 +49,10 @@ final class AdmissionGates {
     return GateResult.PASS;
   }
 
-  /** Refuses a record whose timestamp the broker did not set, because a writer could choose it. */
+  /**
+   * Refuses a record whose timestamp was not set by the broker, because its writer could choose any
+   * timestamp.
+   */
   static GateResult timestamp(GateContext context) {
     return context.record.appended
         ? GateResult.PASS

@@ -88,7 +88,7 @@ final class ControlBook {
     }
   }
 
-  /** Returns the controls that count now; an arming does not count if its key was revoked. */
+  /** Returns the latest controls, without the armings whose key was revoked. */
   ControlSnapshot snapshot() {
     List<Control> controls = new ArrayList<>();
     for (Entry entry : latest.values()) {

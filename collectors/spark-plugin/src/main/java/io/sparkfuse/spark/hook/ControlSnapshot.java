@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The controls at the end of their topic, or the reason why that end was not reached. Immutable.
+ * All controls up to the end of their topic, or the reason why the end was not reached. Immutable.
  */
 final class ControlSnapshot {
   private final String unreachable;
@@ -45,7 +45,7 @@ final class ControlSnapshot {
     return unreachable == null ? null : "the controls cannot be read: " + unreachable;
   }
 
-  /** Returns why a signal may not stop anything, at a time of the broker; null if it may. */
+  /** Returns why a signal may not stop anything at the given broker time; null if it may. */
   String hold(Signal signal, String cluster, long nowMs) {
     if (unreachable != null) {
       return unreachable();
@@ -61,7 +61,7 @@ final class ControlSnapshot {
     return null;
   }
 
-  /** Returns whether an arming allows the action of a signal at a time of the broker. */
+  /** Returns whether an arming allows the action of a signal at the given broker time. */
   boolean arms(Signal signal, String cluster, long nowMs) {
     return controls.stream()
         .anyMatch(

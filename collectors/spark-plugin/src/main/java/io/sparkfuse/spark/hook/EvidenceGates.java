@@ -5,7 +5,7 @@ import io.sparkfuse.contracts.Signal;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Gates that decide with the driver's own counters whether the right work would be stopped. */
+/** Gates that use the driver's own counters to decide whether the right work would be stopped. */
 final class EvidenceGates {
   /**
    * Longest time in ms from reading the controls to a stop, so that a hold takes effect within this
@@ -35,7 +35,10 @@ final class EvidenceGates {
         : GateResult.PASS;
   }
 
-  /** Refuses if the counters may be incomplete or old; a blind hook never acts. */
+  /**
+   * Refuses if the counters may be incomplete or old; without reliable counters the hook never
+   * acts.
+   */
   static GateResult blind(GateContext context) {
     String reason = context.isSwitch() ? null : blindness(context);
     return reason == null ? GateResult.PASS : GateResult.refuse("blind", reason);
@@ -91,8 +94,8 @@ final class EvidenceGates {
   }
 
   /**
-   * Returns a sentence about a counter of the policy that the hook lacks because the job does not
-   * set a setting; null if there is none.
+   * Returns a sentence if the policy needs a counter that the hook lacks because the job does not
+   * set the counter's setting; otherwise null.
    */
   private static String missingSetting(GateContext context) {
     for (HookCounters.Setting each : HookCounters.SETTINGS) {
@@ -107,7 +110,7 @@ final class EvidenceGates {
     return signal.hasTaskId() && observed.stageTasks.contains(signal.getTaskId());
   }
 
-  /** Refuses a stop whose target does not run, or is not the work that the counters describe. */
+  /** Refuses a stop whose target is not running, or is not the work that the counters describe. */
   static GateResult target(GateContext context) {
     String fault = context.stops() ? targetFault(context.signal, context.observed) : null;
     return fault == null ? GateResult.PASS : GateResult.refused(fault);

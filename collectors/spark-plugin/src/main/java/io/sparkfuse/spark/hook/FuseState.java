@@ -13,8 +13,8 @@ import java.util.Set;
 /**
  * The state of the fuse for job code: mode, hold, and the signals that were shown or obeyed.
  *
- * <p>The fuse is open from the first act until {@link #reset}. Warnings and held signals are events
- * and never open the fuse. Thread-safe.
+ * <p>The fuse is open from the first act until {@link #reset}. Warnings and held signals are listed
+ * as events, but never open the fuse. Thread-safe.
  */
 public final class FuseState {
   private static final int MAX_EVENTS = 20;

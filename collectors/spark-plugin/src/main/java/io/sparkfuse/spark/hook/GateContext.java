@@ -13,7 +13,7 @@ final class GateContext {
   /** The key that has signed the signal. */
   String keyId;
 
-  /** The purpose for which the signature is valid; expiry and revocation are separate. */
+  /** The purpose for which the signature is valid; expiry and revocation are checked separately. */
   String verifiedPurpose;
 
   Signal signal;

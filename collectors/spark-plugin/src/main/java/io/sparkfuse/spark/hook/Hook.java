@@ -183,7 +183,8 @@ final class Hook {
       Gates.Verdict verdict, SignalRecord record, SignedMessage signed, HookMemory.View before)
       throws InterruptedException {
     Signal signal = verdict.context.signal;
-    // A probe that was not admitted is not a valid question, so it is refused and not answered.
+    // A probe that was not admitted is not a valid signal, so the hook refuses the probe instead of
+    // answering it.
     if (signal.getProbe() && verdict.admitted) {
       String outcome = verdict.passes() ? "would_act" : "would_not_act";
       write(receipts.decision(verdict, outcome, verdict.reason));
@@ -205,7 +206,7 @@ final class Hook {
     }
   }
 
-  /** Switches the collector. This stops no work of the job. */
+  /** Switches the collector. The job's work continues. */
   private void switchCollector(Signal signal) {
     boolean off = signal.getAction().equals(Actions.COLLECTOR_OFF);
     edge.actuator.switchCollector(off);

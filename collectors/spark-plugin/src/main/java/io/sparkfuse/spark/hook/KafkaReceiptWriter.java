@@ -22,8 +22,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  */
 final class KafkaReceiptWriter implements ReceiptWriter {
   /**
-   * The broker replaces this time if the topic uses LogAppendTime, and acknowledges this time
-   * otherwise.
+   * If the topic uses LogAppendTime, the broker replaces this time; otherwise the broker returns it
+   * in the acknowledgement.
    */
   private static final long NO_TIME = 0;
 

@@ -10,8 +10,8 @@ import java.util.TreeSet;
  */
 final class Observation {
   /**
-   * Columns of the view stage_live for the signal's stage attempt; empty if the attempt does not
-   * run.
+   * Columns of the view stage_live for the signal's stage attempt; empty if the attempt is not
+   * running.
    */
   Map<String, Long> columns = Collections.emptyMap();
 
@@ -40,7 +40,10 @@ final class Observation {
   /** Running jobs of the signal's stage. */
   Set<Integer> stageJobs = Collections.emptySet();
 
-  /** Running jobs of the signal's query, which is a SQL execution, or else a job tag or group. */
+  /**
+   * Running jobs of the signal's query: of its SQL execution or, without one, of its job tag or
+   * group.
+   */
   Set<Integer> queryJobs = Collections.emptySet();
 
   /** Running tasks of the signal's stage attempt. */

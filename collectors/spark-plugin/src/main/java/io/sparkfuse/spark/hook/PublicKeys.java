@@ -77,8 +77,8 @@ class PublicKeys {
   }
 
   /**
-   * Returns why a message has no signature of a key of this job for this purpose and topic; null if
-   * it has one. {@link #invalid} checks expiry and revocation.
+   * Returns null if a key of this job signed the message for this purpose and topic; otherwise why
+   * there is no such signature. {@link #invalid} checks expiry and revocation.
    */
   String unverified(SignedMessage signed, String purpose, String topic) {
     Key key = keys.get(signed.getKeyId());
@@ -92,7 +92,7 @@ class PublicKeys {
     return verifies(key.key, text, signed.getSignature()) ? null : "the signature is invalid";
   }
 
-  /** Returns why a key is not valid at a time of the broker; null if the key is valid. */
+  /** Returns why a key is not valid at the given broker time; null if the key is valid. */
   String invalid(String keyId, long nowMs, Set<String> revoked) {
     Key key = keys.get(keyId);
     if (key == null) {

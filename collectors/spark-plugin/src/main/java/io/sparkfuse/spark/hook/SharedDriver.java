@@ -59,7 +59,7 @@ final class SharedDriver {
     return serverOnStack();
   }
 
-  /** Returns the class of a server that any thread executes, or null. */
+  /** Returns the name of a server whose code is on the stack of any thread, or null. */
   private static String serverOnStack() {
     for (Map.Entry<Thread, StackTraceElement[]> each : Thread.getAllStackTraces().entrySet()) {
       for (StackTraceElement frame : each.getValue()) {

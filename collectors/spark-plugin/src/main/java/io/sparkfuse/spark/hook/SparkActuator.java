@@ -22,7 +22,7 @@ final class SparkActuator implements Actuator {
   /** Time in ms that Spark has to end cancelled work before the tasks are interrupted. */
   private static final long CANCEL_MS = 1_000;
 
-  /** Time in ms from the act until tasks that still run count as not freed. */
+  /** Time in ms after an act; tasks that still run then count as not freed. */
   private static final long WAIT_MS = 10_000;
 
   private static final long POLL_MS = 20;
@@ -227,7 +227,7 @@ final class SparkActuator implements Actuator {
 
   /**
    * Stops the context on a new thread, because stopping it also stops the hook. The executors end
-   * with the context, so the tasks are freed when Spark has ended all jobs.
+   * with the context, so no task is left when Spark has ended all jobs.
    */
   private ActResult stopApplication(Signal signal) {
     Set<Integer> jobs = registry.runningJobs();
@@ -246,7 +246,7 @@ final class SparkActuator implements Actuator {
   private void stopContext(Signal signal) {
     if (signal.hasExitCode()) {
       try {
-        // This method exists since Spark 3.4; without it, the cluster manager sees a success.
+        // This method exists only since Spark 3.4; before that, the cluster manager sees a success.
         SparkContext.class.getMethod("stop", int.class).invoke(context, signal.getExitCode());
         return;
       } catch (NoSuchMethodException older) {

@@ -16,12 +16,15 @@ final class StreamingQueries {
     "org.apache.spark.sql.classic.SparkSession", "org.apache.spark.sql.SparkSession"
   };
 
-  /** Returns how many streaming queries run; 0 if this driver has no session. */
+  /** Returns how many streaming queries are running; 0 if this driver has no session. */
   int running() {
     return queries().size();
   }
 
-  /** Returns an action that calls {@code stop} of the query with this run id; null if none runs. */
+  /**
+   * Returns an action that calls {@code stop} of the running query with this run id; null if there
+   * is none.
+   */
   Runnable stopOf(String runId) {
     for (Object query : queries()) {
       if (runId.equals(ScalaAccess.text(query, "runId"))) {

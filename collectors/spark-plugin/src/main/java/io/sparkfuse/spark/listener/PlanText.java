@@ -33,7 +33,7 @@ final class PlanText {
     return text.substring(open + 1);
   }
 
-  /** Returns the text from {@code start}, without the comma that separates it. */
+  /** Returns the text from {@code start}, without a comma at its beginning. */
   static String after(String text, int start) {
     String rest = text.substring(Math.min(start, text.length())).trim();
     return rest.startsWith(",") ? rest.substring(1).trim() : rest;

@@ -19,7 +19,7 @@ final class SqlPlanCopier {
   static final int MAX_METRICS = 2_000;
   static final int MAX_NAME_CHARS = 200;
 
-  /** Conditions of further nodes are not needed to identify the job. */
+  /** Maximum number of conditions that are copied; more are not needed to identify the job. */
   static final int MAX_CONDITIONS = 256;
 
   /**

@@ -25,7 +25,7 @@ import javax.management.openmbean.CompositeData;
  * Receives the JVM's notifications of garbage collections and keeps the longest pauses since the
  * last sample. Concurrent phases are not pauses.
  *
- * <p>The JVM calls from a thread of its own, so the callback only copies.
+ * <p>The JVM calls the listener on a thread of its own, so the callback only copies values.
  */
 final class GcPauses implements NotificationListener {
   static final int MAX_PAUSES = 16;

@@ -15,7 +15,7 @@ import java.nio.file.Paths;
  * Reads memory, garbage collection, CPU, buffers, files and threads of this JVM. Used by one
  * thread.
  *
- * <p>Concurrent phases of garbage collection do not count.
+ * <p>Concurrent phases of garbage collection do not count as pauses.
  */
 final class JvmGauges {
   private static final Path STATUS = Paths.get("/proc/self/status");

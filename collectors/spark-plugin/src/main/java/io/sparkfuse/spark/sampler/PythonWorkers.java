@@ -203,7 +203,7 @@ final class PythonWorkers {
     return false;
   }
 
-  /** Returns for each process its name, its parent and the following fields of stat. */
+  /** Returns for each process the fields of /proc/PID/stat, from the name on. */
   private Map<String, String[]> table() {
     Map<String, String[]> table = new HashMap<>();
     String[] names = proc.toFile().list();
@@ -219,8 +219,8 @@ final class PythonWorkers {
   }
 
   /**
-   * Splits a line of stat. The name can contain blanks and brackets, so fields are counted from its
-   * last bracket.
+   * Splits the line in /proc/PID/stat. The name can contain blanks and brackets, so fields are
+   * counted from its last bracket.
    */
   static String[] fields(String stat) {
     int nameEnd = stat.lastIndexOf(')');

@@ -7,7 +7,7 @@ import java.util.Collection;
 import java.util.List;
 
 /**
- * Decides for each running task whether it is moving, busy, idle, or waits for Python to start.
+ * Decides for each running task whether it is moving, busy, idle or waiting for Python to start.
  *
  * <p>Thread.State is not used, because a thread that waits for the Python socket is RUNNABLE. A
  * task is idle if its counters do not change and neither its thread nor a Python worker uses CPU.

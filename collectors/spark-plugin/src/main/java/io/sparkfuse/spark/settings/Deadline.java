@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 
 /**
  * Reads {@code spark.sparkfuse.deadline} as detection does; contracts/shared/deadlines.yaml has the
- * cases of both.
+ * test cases of both.
  */
 public final class Deadline {
   private static final int MOST_CHARS = 100;
@@ -83,7 +83,7 @@ public final class Deadline {
     return null;
   }
 
-  /** Returns the time until the first occurrence of a time of day after the start. */
+  /** Returns the time from the start to the next occurrence of a time of day. */
   private static Long timeOfDayMs(String value, long startedMs) {
     Matcher found = TIME_OF_DAY.matcher(value);
     if (!found.matches()) {

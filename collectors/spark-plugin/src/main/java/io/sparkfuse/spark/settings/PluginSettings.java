@@ -64,7 +64,7 @@ public final class PluginSettings {
   public final String fusePolicies;
   public final boolean fuseHold;
 
-  /** Price of an hour of one core; 0 if it is not set or off. */
+  /** Price of an hour of one core; 0 if it is {@code off} or not set. */
   public final double pricePerCoreHour;
 
   /** The text of the deadline; {@link Deadline} reads it. */

@@ -12,9 +12,10 @@ import java.util.zip.Inflater;
  * Stores encoded records while the broker is away, in a queue of compressed blocks, so that a
  * minute of a busy application needs only a few megabytes.
  *
- * <p>The backlog uses Deflate, because every JVM has it; Spark's codecs could conflict with the
- * class path. Records of a lower {@link Priority} are refused before the memory is full. Used by
- * the sender's thread only; any thread may read the counts.
+ * <p>The backlog uses Deflate, because every JVM has it; a library such as lz4 or zstd could
+ * conflict with the version on the class path of the job. Records of a lower {@link Priority} are
+ * refused before the memory is full. Used by the sender's thread only; any thread may read the
+ * counts.
  */
 final class Backlog {
   /** Size of a block before compression, large enough for repetitions to compress well. */

@@ -93,7 +93,10 @@ public final class FactQueue {
     return true;
   }
 
-  /** Remembers a task's start, or removes the queued start that belongs to a task's end. */
+  /**
+   * Remembers the item if it is a task's start; if it is a task's end, removes the queued start of
+   * the task.
+   */
   private void pair(QueuedRecord item) {
     if (item.startedTask != null) {
       starts.put(item.startedTask, item);

@@ -38,7 +38,7 @@ public final class KafkaClientSettings {
     Properties bounds = common(settings, clientId);
     bounds.put("acks", "all");
     bounds.put("enable.idempotence", "true");
-    bounds.put("linger.ms", "10"); // the sender hands over one pass in this time
+    bounds.put("linger.ms", "10"); // within this time the sender hands over all records of a pass
     int batchBytes = Math.min(MAX_BATCH_BYTES, bufferBytes / MIN_BATCHES);
     bounds.put("batch.size", Integer.toString(batchBytes));
     bounds.put("buffer.memory", Integer.toString(bufferBytes));

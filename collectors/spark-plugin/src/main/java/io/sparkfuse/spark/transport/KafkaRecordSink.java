@@ -34,7 +34,7 @@ public final class KafkaRecordSink implements RecordSink {
    * The client's own thread, or null if it has ended.
    *
    * <p>An Error in that thread, such as OutOfMemoryError, ends the thread without a notification.
-   * The client then accepts records until its buffer is full and never fails them.
+   * The client then accepts records until its buffer is full, and never reports them as failed.
    */
   private static Thread networkThread(String clientId) {
     ThreadGroup all = Thread.currentThread().getThreadGroup();

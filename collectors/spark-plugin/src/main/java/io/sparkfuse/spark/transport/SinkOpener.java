@@ -77,7 +77,7 @@ final class SinkOpener {
     return drop();
   }
 
-  /** Removes the sink like {@link #drop}, and opens no more. */
+  /** Removes the sink like {@link #drop}, and never opens another. */
   synchronized RecordSink close() {
     closed = true;
     return drop();
