@@ -145,7 +145,7 @@ class Ticks:
         counts = tuple(len(topic.partitions) for topic in found)
         # A topic that was deleted or has no leader yet is reported without partitions.
         if all(counts) and counts != self._partitions:
-            LOG.info("the topics facts and live have %d and %d partitions now", *counts)
+            LOG.info("the topics `facts` and `live` now have %d and %d partitions", *counts)
             self._partitions, self._names = counts, clock_app_ids(*counts)
 
     def _send(self, now_ms: float) -> None:

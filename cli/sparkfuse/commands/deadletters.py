@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 MAX_SHOWN_BYTES = 2_000
 commands = typer.Typer(help="List, show and replay records that a component could not process.")
-Since = Annotated[str, typer.Option("--since", help="Only letters of this time, such as 30m, 24h or 7d.")]
-Topic = Annotated[str, typer.Option("--topic", help="Only records of this topic, without the prefix.")]
+Since = Annotated[str, typer.Option("--since", help="Only letters that are at most this old, such as 30m, 24h or 7d.")]
+Topic = Annotated[str, typer.Option("--topic", help="Only records of this topic, named without the prefix.")]
 Component = Annotated[str, typer.Option("--component", help="Only letters of this component, such as windows.")]
 Reason = Annotated[str, typer.Option("--reason", help="Only letters whose reason contains this text.")]
 LetterId = Annotated[str, typer.Argument(help="Id of a dead letter, as shown by `sparkfuse deadletters list`.")]
@@ -46,7 +46,7 @@ def list_(
         print_json([dataclasses.asdict(group) for group in groups])
         return
     if not groups:
-        typer.echo(f"there are no dead letters of the last {since}")
+        typer.echo(f"there are no dead letters from the last {since}")
         return
     print_table(
         f"Dead letters of the last {since}",
@@ -103,9 +103,11 @@ def replay(
     done = _ask(lambda: append_again(settings_of_stack(home), letters))
     typer.echo(f"{done.appended:,} of {len(letters):,} records were replayed")
     if done.deleted:
-        typer.echo(f"deleted by Kafka's retention before: {len(done.deleted):,}, for example letter {done.deleted[0]}")
+        count, example = len(done.deleted), done.deleted[0]
+        typer.echo(f"not replayed, because Kafka no longer has the record: {count:,}, for example letter {example}")
     if done.incomplete:
-        typer.echo(f"known only in part: {len(done.incomplete):,}, for example letter {done.incomplete[0]}")
+        count, example = len(done.incomplete), done.incomplete[0]
+        typer.echo(f"not replayed, because the letter lacks a part of the record: {count:,}, for example {example}")
 
 
 def _letters(home: Path, since: str, topic: str, component: str, reason: str) -> Sequence[StoredLetter]:

@@ -64,4 +64,4 @@ def _show(rule: str, found: list[PolicyReplay]) -> None:
     for app_id in [app_id for each in found for app_id in each.false_runs]:
         typer.echo(f"It would have acted on {app_id}, which succeeded.")
     if left_out := dict.fromkeys(name for each in found for name in each.left_out):
-        typer.echo(f"Not checked, because only the hook counts them: {', '.join(left_out)}.")
+        typer.echo(f"Conditions that were not checked, because stored rows lack their columns: {', '.join(left_out)}.")

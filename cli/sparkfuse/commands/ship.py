@@ -36,7 +36,7 @@ Home = Annotated[Path, typer.Option("--home", envvar="SPARKFUSE_HOME", help="Fol
 Cluster = Annotated[str, typer.Option("--cluster", envvar="SPARKFUSE_CLUSTER", help="Cluster that produced the logs.")]
 Tenant = Annotated[str, typer.Option("--tenant", envvar="SPARKFUSE_TENANT", help="Tenant or team that owns the data.")]
 Name = Annotated[str, typer.Option("--name", help="Unique name of this shipper, the same after a restart.")]
-Once = Annotated[bool, typer.Option("--once", help="Stop when all events that the logs contain now have been sent.")]
+Once = Annotated[bool, typer.Option("--once", help="Stop when all events of the logs have been sent.")]
 Look = Annotated[float, typer.Option("--look", min=0.05, help="Seconds between two scans of the folders.")]
 Ended = Annotated[
     float,

@@ -111,9 +111,7 @@ class ExternalActuator:
             return None
         backend, _, file = text.partition("=")
         if not backend or not Path(file).is_file():
-            raise StartError(
-                f"--actuator={text!r} is invalid: it must be BACKEND=FILE, with a file that is there", USAGE
-            )
+            raise StartError(f"--actuator={text!r} is invalid: it must be BACKEND=FILE, and the file must exist", USAGE)
         return cls(backend, Path(file).absolute())
 
 

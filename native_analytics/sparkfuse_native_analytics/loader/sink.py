@@ -40,7 +40,7 @@ class Sink:
         try:
             retrying(lambda: int(self._client.query(_IN_FLIGHT, parameters={"table": table}).first_item["count()"]))
         except tenacity.RetryError:
-            _log.warning("an insert into %s is still running after %s s; continuing", table, IN_FLIGHT_SECONDS)
+            _log.warning("an insert into %s still runs after %s s; no longer waiting", table, IN_FLIGHT_SECONDS)
         found = self._client.query(f"SELECT kafka_partition, max(kafka_offset) FROM {table} GROUP BY kafka_partition")
         return {int(partition): int(offset) for partition, offset in found.result_rows}
 

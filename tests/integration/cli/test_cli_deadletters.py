@@ -125,7 +125,7 @@ def test_rejected_records_are_listed_and_replayed(topics):
     assert dry.stdout == "3 records would be replayed\n"
     assert before == 2
     assert "2 of 3 records were replayed\n" in replayed.stdout
-    assert "retention before: 1, for example letter 0/0\n" in replayed.stdout
+    assert "Kafka no longer has the record: 1, for example letter 0/0\n" in replayed.stdout
     assert [message.value() for message in after[before:]] == [b"\xff\x00", b"x" * 100_000]
     assert {(message.key(), message.partition(), str(message.headers())) for message in after} == {
         (b"app-1", partition, "[('h', b'1')]")
@@ -141,7 +141,7 @@ def test_row_without_a_place_is_replayed_from_its_letter(topics):
     replayed = topics.command("replay", "--topic", "live")
 
     assert "1 of 2 records were replayed\n" in replayed.stdout
-    assert "known only in part: 1, for example letter 0/1\n" in replayed.stdout
+    assert "the letter lacks a part of the record: 1, for example 0/1\n" in replayed.stdout
     assert [(sent.key(), sent.value()) for sent in topics.records("live")] == [(b"app-1", row.SerializeToString())]
 
 
