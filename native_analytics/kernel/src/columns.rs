@@ -22,7 +22,7 @@ pub enum Builder {
         kind: Kind,
         wire_type: WireType,
         values: Values,
-        /// Positions of the values, once a position was skipped.
+        /// Positions of the values; stored only after a position was skipped.
         sparse: Option<Vec<u32>>,
     },
     List {
@@ -268,7 +268,8 @@ impl Nulls {
     }
 }
 
-/// Prepares a position for a value: removes an older value there. If a position was skipped, stores the positions.
+/// Prepares a position for a value: removes an earlier value at this position. If a position was skipped, stores the
+/// positions.
 #[inline(never)]
 fn prepare_position(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: usize) {
     discard_from(values, sparse, place);
@@ -277,7 +278,7 @@ fn prepare_position(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: u
     }
 }
 
-/// Removes the values from a position on; only the last value can have such a position.
+/// Removes the value at this position or after it; only the last value can have such a position.
 fn discard_from(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: usize) {
     match sparse {
         None => values.truncate(place),

@@ -42,7 +42,7 @@ impl RowSelection {
         self.rows.as_ref().map_or(place as u32, |rows| rows[place])
     }
 
-    /// Converts the ends of lists from one for each position to one for each row.
+    /// Converts list ends: takes one end for each position, and returns one for each row.
     pub fn spread_ends(&self, mut ends: Vec<i32>) -> Vec<i32> {
         ends.resize(self.len(), last_end(&ends) as i32);
         match &self.rows {

@@ -153,13 +153,13 @@ pub struct Plan {
     pub members: Vec<Member>,
     /// For each oneof, the column of the member's name.
     pub choices: Vec<usize>,
-    /// For each column, the member that its field belongs to; none for the message's own fields.
+    /// For each column, the oneof member that its field belongs to; none for the fields of the message itself.
     pub member_of: Vec<Option<usize>>,
     pub schema: SchemaRef,
 }
 
 impl Plan {
-    /// The columns of the message's own fields.
+    /// The columns of the fields that belong to no oneof member.
     pub fn outer_columns(&self) -> impl Iterator<Item = usize> {
         let of_members = self.member_of.iter().enumerate();
         of_members.filter_map(|(column, member)| member.is_none().then_some(column))

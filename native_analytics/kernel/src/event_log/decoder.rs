@@ -154,7 +154,7 @@ impl Decoder {
         }
     }
 
-    /// Returns the rows since the last call. The evidence covers everything since the start.
+    /// Returns the rows that were added since the last call. The evidence covers everything since the start.
     pub fn take(&mut self, wants_tasks: bool, wants_starts: bool) -> LogTables {
         self.flush();
         let task_batches = TaskBatches {
@@ -183,7 +183,7 @@ impl Decoder {
         self.offset
     }
 
-    /// Number of bytes after `resume_at` that were fed.
+    /// Number of bytes after `resume_at` that were passed to the decoder.
     pub fn pending(&self) -> u64 {
         self.carry.len() as u64 + self.overlong_bytes
     }

@@ -4,7 +4,7 @@ use foldhash::HashMap;
 
 use crate::event_log::task_id_set::TaskIdSet;
 
-/// Malformed lines that are listed with their place and reason; further malformed lines are only counted.
+/// Maximum number of malformed lines that are listed with their place and reason; further ones are only counted.
 pub const MAX_BAD_LINES: usize = 1000;
 /// Maximum number of event names that are counted separately. Further names are counted as `OTHER_KINDS`.
 const MAX_KINDS: usize = 1000;

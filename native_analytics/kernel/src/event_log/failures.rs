@@ -72,7 +72,7 @@ impl Failures {
     }
 
     /// Returns the row of a class (none if the class gets no row), and the number of failed attempts of the class that
-    /// it replaced.
+    /// was removed to make room.
     fn class_index(&mut self, class: String) -> (Option<usize>, u64) {
         if let Some(place) = self.rows.iter().position(|known| known.class == class) {
             return (Some(place), 0);

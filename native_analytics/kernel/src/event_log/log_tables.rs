@@ -66,7 +66,7 @@ impl EvidenceSummary {
 
 /// All tables of a log and its evidence.
 pub struct LogTables {
-    /// By name, in the order of the documentation.
+    /// The tables with their names, in the order of the documentation.
     pub tables: Vec<(&'static str, Table)>,
     pub evidence: EvidenceSummary,
 }

@@ -174,7 +174,8 @@ pub struct SlowestTask {
 }
 
 impl SlowestTask {
-    /// Whether an attempt of this duration and index replaces this one: longer, or as long with a lower index.
+    /// Whether an attempt of this duration and index replaces this one: it is longer, or equally long with a lower
+    /// index.
     #[inline]
     fn is_replaced_by(&self, wall_ms: i64, index: Option<i64>) -> bool {
         wall_ms > self.wall_ms || (wall_ms == self.wall_ms && is_lower(index, self.index))
@@ -293,7 +294,8 @@ impl StageAggregates {
     }
 }
 
-/// Copies the texts of an attempt. Among n attempts in random order, only about ln n are the longest so far.
+/// Copies the texts of the longest attempt so far, which is rarely needed. Of n attempts in random order, only about ln
+/// n are the longest so far.
 #[cold]
 fn slowest(row: &Row, line: &[u8], wall_ms: i64, has_metrics: bool) -> Box<SlowestTask> {
     let bytes = row

@@ -1,4 +1,4 @@
-//! The rows of all tables except the task tables. They are few; parts of a log are merged row by row.
+//! The rows of all tables except the task tables. There are few such rows, so the parts of a log are merged row by row.
 
 mod merge;
 
@@ -186,7 +186,7 @@ pub struct Tables {
     words: HashSet<Arc<str>>,
 }
 
-/// Names that are longer, or that exceed this number, are not shared.
+/// Maximum length and number of the names that are shared; other names are stored for each row.
 const MAX_WORD_BYTES: usize = 256;
 const MAX_WORDS: usize = 10_000;
 

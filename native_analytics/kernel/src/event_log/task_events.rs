@@ -1,5 +1,5 @@
-//! The shapes of task starts and task ends, and the slots of their values.
-//! Source of the keys and their order: Spark's org.apache.spark.util.JsonProtocol, versions 1.2 to 4.x.
+//! The JSON shapes of task start and task end events, and the row slots that store their values. Source of the keys and
+//! their order: Spark's org.apache.spark.util.JsonProtocol, versions 1.2 to 4.x.
 
 use crate::event_log::json::shape::{Kind, Member, shape};
 

@@ -140,7 +140,7 @@ impl Format for Lz4 {
     }
 }
 
-/// snappy-java: a header of 16 bytes, then blocks after their big-endian length. Concatenated streams repeat the
+/// snappy-java: a header of 16 bytes, then blocks, each after its big-endian length. Concatenated streams repeat the
 /// header.
 pub struct Snappy;
 

@@ -227,7 +227,7 @@ pub struct PrefetchReader {
     at: usize,
     /// Number of the next chunk.
     next: usize,
-    /// Returned once; the stream ends after it.
+    /// An error to return once; the stream ends after this error.
     failed: Option<io::Error>,
     at_end: bool,
 }

@@ -309,7 +309,7 @@ mod tests {
             }
         }
 
-        /// Random bytes give an error or bytes, and never a panic.
+        /// Random bytes produce an error or bytes, never a panic.
         #[test]
         fn random_bytes_never_panic(magic in 0usize..5, bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let magics: [&[u8]; 5] = [b"", b"LZ4Block", b"\x82SNAPPY\0", b"ZV\x01", &[0x28, 0xb5, 0x2f, 0xfd]];

@@ -56,7 +56,8 @@ impl Decoder {
         row.put(STAGE_ATTEMPT, key.1);
         self.tables.stage(key).aggregates.add(row, line, outcome);
         if outcome == Outcome::Failed {
-            // Failures are limited: an invalid log may have any number of stages and texts of any length.
+            // The memory for stored failures is limited: an invalid log may have any number of stages and texts of any
+            // length.
             let has_room = self.tables.bytes <= self.options.limits.table_bytes;
             let (bytes, left_out) = match has_room {
                 true => self.tables.stage(key).failures.add(row, line),
@@ -101,7 +102,7 @@ impl Decoder {
     }
 }
 
-/// The name in Spark 2 and the name in Spark 1.
+/// The accumulable's name in Spark 2 and in Spark 1.
 const PEAK_NAMES: [&str; 2] = ["internal.metrics.peakExecutionMemory", "peakExecutionMemory"];
 
 /// Spark before 3.0 wrote the peak memory only as an accumulable of the task.

@@ -103,12 +103,12 @@ struct ApplicationEnd {
     ended_ms: i64,
 }
 
-/// Returns Spark's version of a SparkListenerLogStart.
+/// Returns the Spark version in a SparkListenerLogStart.
 pub fn spark_version(line: &[u8]) -> Result<Option<String>, EventError> {
     Ok(parse_flat::<LogStart>(line)?.spark_version)
 }
 
-/// Returns the configuration of a SparkListenerEnvironmentUpdate.
+/// Returns the configuration in a SparkListenerEnvironmentUpdate.
 pub fn properties(line: &[u8]) -> Result<Properties, EventError> {
     let pairs: Vec<(String, Option<String>)> = match parse_flat::<EnvironmentUpdate>(line)?.properties {
         None => Vec::new(),

@@ -196,7 +196,7 @@ fn whole(amount: &Number) -> Result<i64, EventError> {
     amount.as_i64().ok_or_else(too_large)
 }
 
-/// Converts Spark's amount of memory from MiB.
+/// Converts an amount of memory, which Spark gives in MiB, to bytes.
 fn bytes(amount: &Number) -> Result<i64, EventError> {
     whole(amount)?.checked_mul(MEBIBYTE).ok_or_else(too_large)
 }

@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 1_024;
 /// Why an event produced no facts.
 #[derive(Debug)]
 pub enum EventError {
-    /// The line is JSON, but not the event that its name promises.
+    /// The line is JSON, but its fields are not those of the event that it names.
     Malformed(String),
     /// The log does not belong to an application; the text is one sentence that says why.
     NoApplication(&'static str),
@@ -26,7 +26,7 @@ impl From<TextError> for EventError {
     }
 }
 
-/// Parses a line whose strings are UTF-8 and whose nesting is bounded.
+/// Parses a line; fails if its strings are not UTF-8 or its nesting is too deep.
 pub fn parse<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, EventError> {
     let text = std::str::from_utf8(line).map_err(|_| EventError::Malformed("not UTF-8".to_owned()))?;
     if depth(line) > MAX_DEPTH {

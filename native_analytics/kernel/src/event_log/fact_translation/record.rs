@@ -64,7 +64,7 @@ pub struct Origin {
 
 /// Encodes the facts of one origin.
 pub struct Encoder {
-    /// The hash of what all event ids of the origin begin with.
+    /// The state of the hash after the prefix that all event ids of the origin share.
     id_prefix: Sha256,
     /// The encoded fields that are equal in all records; Protobuf allows fields in any order.
     common: Vec<u8>,

@@ -208,7 +208,7 @@ fn rate(total: Option<f64>, sources: &[Source], of_source: fn(&Source) -> Option
     (!rates.is_empty() && all_valid).then(|| rates.iter().sum())
 }
 
-/// Returns the sum of the sources' lags; each source contributes the first of the metrics that it has.
+/// Returns the sum of the sources' lags; the lag of a source is the first of the metrics in `names` that it reports.
 fn lag(sources: &[Source], names: &[&str]) -> Result<Option<i64>, EventError> {
     let mut total = None;
     for metrics in sources.iter().filter_map(|source| source.metrics.as_ref()) {

@@ -1,17 +1,17 @@
-//! Masks secrets in the texts of facts with functions of the caller, and remembers the results of short texts.
+//! Masks secrets in the texts of facts with the caller's functions, and remembers the results for short texts.
 
 use std::collections::BTreeMap;
 use std::error::Error;
 
 use foldhash::{HashMap, HashMapExt};
 
-/// A function of the caller failed.
+/// One of the caller's functions failed.
 pub type TextError = Box<dyn Error + Send + Sync>;
 
 /// The configuration of an application by key.
 pub type Properties = BTreeMap<String, String>;
 
-/// The functions of the caller that mask secrets; `contracts/shared/scrubbing_cases.json` specifies their results.
+/// The caller's functions that mask secrets; `contracts/shared/scrubbing_cases.json` specifies their results.
 pub trait Redaction: Send + Sync {
     /// Masks secrets in free text.
     fn scrub(&self, text: &str) -> Result<String, TextError>;
@@ -21,7 +21,7 @@ pub trait Redaction: Send + Sync {
     fn select_properties(&self, properties: &Properties) -> Result<(Properties, Properties), TextError>;
 }
 
-/// Longest text in bytes whose result is remembered, and the number of remembered texts.
+/// Maximum length in bytes of a text whose result is remembered, and maximum number of remembered texts.
 const MAX_MEMO_BYTES: usize = 256;
 const MAX_MEMO_TEXTS: usize = 2_048;
 

@@ -141,7 +141,7 @@ fn parents(reader: &mut Reader<'_>, odd: &mut u64) -> Result<BTreeMap<i64, Vec<i
                 b"Stage ID" => id = value.number(odd)?,
                 b"Parent IDs" => {
                     parents = value.numbers(odd)?;
-                    // Spark writes the id first, and after the parents only long members, which are skipped.
+                    // Spark writes the id first; after the parents it writes only long members, which are skipped.
                     if id.is_some() {
                         value.skip_remaining_members()?;
                     }

@@ -102,9 +102,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an integer. Returns none for null, and for other values that are not an integer of 64 bits; those add one
-    /// to
-    /// `odd`.
+    /// Reads an integer. Returns none for null and for any value that is not a 64-bit integer; each such value, except
+    /// null, adds one to `odd`.
     #[inline(always)]
     pub fn number(&mut self, odd: &mut u64) -> Result<Option<i64>, LineError> {
         let negative = self.peek() == b'-';

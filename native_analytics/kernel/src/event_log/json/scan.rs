@@ -13,7 +13,7 @@ pub fn skip_container(text: &[u8], at: usize, open: u8, close: u8) -> Option<usi
     skip_container_scalar(text, at, open, close)
 }
 
-/// Does the same byte by byte, for processors without AVX2.
+/// Does the same as `skip_container`, byte by byte, for processors without AVX2.
 pub fn skip_container_scalar(text: &[u8], mut at: usize, open: u8, close: u8) -> Option<usize> {
     let mut depth = 1usize;
     while let Some(&byte) = text.get(at) {

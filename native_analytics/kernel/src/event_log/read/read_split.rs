@@ -100,7 +100,7 @@ fn read_compressed(number: usize, source: Bytes, options: &Arc<Options>, may_pre
         decoder.feed(buffer);
         plain.consume(length);
     };
-    // Ends the decompressing thread, which may still count bytes.
+    // This ends the decompressing thread, so that `compressed_bytes` no longer changes.
     drop(plain);
     decoder.finish();
     decoder.flush();

@@ -31,8 +31,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 import scala.Option;
 
 /**
- * Tests guarantee 01 on a real Spark: for any error in any entry point of the plugin, the job's
- * result is right, the context stays alive, and the lost facts are counted.
+ * Tests guarantee 01 with a real SparkContext: for any error in any entry point of the plugin, the
+ * job's result is right, the context stays alive, and the lost facts are counted.
  */
 class ErrorGuaranteesTest {
   /** Used instead of ThreadDeath, a class that newer JVMs no longer have. */

@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * A thousand executors call one driver through Spark's plugin RPC, each with a sample and the
- * progress of eight tasks.
+ * Measures one driver that a thousand executors call through Spark's plugin RPC, each with a sample
+ * and the progress of eight tasks.
  */
 class RpcLoadTest {
   private static final int EXECUTORS = 1_000;

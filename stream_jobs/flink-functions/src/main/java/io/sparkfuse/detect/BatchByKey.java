@@ -10,13 +10,13 @@ import org.apache.flink.streaming.runtime.watermarkstatus.WatermarkStatus;
 import org.apache.flink.types.Row;
 
 /**
- * (key, bytes) -> (key, {@link FrameBuffer} of all bytes of the key that arrive within a short
- * time).
+ * Converts (key, bytes) to (key, {@link FrameBuffer} of all bytes of the key that arrive within a
+ * short time).
  *
- * <p>PyFlink's cost for a record is higher than the cost of our steps for a row, and an
- * application's rows of one window arrive together. Records of one key keep their order, and only
- * records with the same timestamp are joined. No record is kept back beyond a watermark, a
- * checkpoint or {@value #DELAY_MS} ms.
+ * <p>PyFlink's own cost for a record exceeds the cost of evaluating a row, and an application's
+ * rows of one window arrive together. Records of one key keep their order, and only records with
+ * the same timestamp are joined. No record is kept back beyond a watermark, a checkpoint or {@value
+ * #DELAY_MS} ms.
  */
 public final class BatchByKey extends AbstractStreamOperator<Row>
     implements OneInputStreamOperator<Row, Row> {

@@ -15,9 +15,9 @@ import org.apache.flink.types.Row;
  * {@code finding_filter(input => …)}: passes the rows of one run that can start, continue or
  * resolve a finding.
  *
- * <p>These are rows on which a rule matches, later rows of the same subjects ({@link
- * LingerFilter}), ends of stages and executors while a subject of the run is in its linger time,
- * and the end of the application. The input has the columns run_key, payload, severities, kind,
+ * <p>Passes rows on which a rule matches, later rows of the same subjects ({@link LingerFilter}),
+ * and the end of the application. While a subject of the run is in its linger time, also passes
+ * ends of stages and executors. The input has the columns run_key, payload, severities, kind,
  * subject, ends, window_end_ms and linger_ms. The output is a {@link FrameBuffer} of the severities
  * and the payload.
  */

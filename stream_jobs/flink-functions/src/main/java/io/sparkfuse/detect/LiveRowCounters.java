@@ -26,7 +26,8 @@ final class LiveRowCounters {
   private static long published;
 
   static {
-    // Publishing for each row would cost more than counting, and half as much as the filter.
+    // Publishing after each row would cost more than counting the row, and half as much as
+    // filtering it.
     Thread publisher = new Thread(LiveRowCounters::publishForever, "sparkfuse-live-counts");
     publisher.setDaemon(true);
     publisher.start();

@@ -167,7 +167,7 @@ class CircuitBreakerTest {
     spark.parallelize(Arrays.asList(numbers), 2).saveAsTextFile(path.toString());
   }
 
-  /** Spilled bytes count: a sort beyond the memory of a task exceeds the limit. */
+  /** Spilled bytes count: a sort that needs more memory than its task has exceeds the limit. */
   @Test
   void spillIsLimited() {
     start("spark.shuffle.spill.numElementsForceSpillThreshold", "1000");

@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Each gate of a limit prevents its cases, and without the gate the same case cancels a job. */
+/**
+ * In its cases, each gate prevents the cancellation of a job; without the gate, the job is
+ * cancelled.
+ */
 class BlockGatesTest {
   private static final int JOB = 7;
   private static final int OTHER_JOB = 8;
@@ -159,7 +162,7 @@ class BlockGatesTest {
     assertEquals(new TreeSet<>(all), new TreeSet<>(tested));
   }
 
-  /** Just above each limit the job of the block is cancelled with the limit in the reason. */
+  /** If a block is just above a limit, its job is cancelled, and the reason names the limit. */
   @Test
   void blockAboveALimitIsStopped() {
     List<Consumer<Scene>> uses =
@@ -182,7 +185,9 @@ class BlockGatesTest {
     }
   }
 
-  /** Time is no event of Spark, so a limit of time holds although events were dropped. */
+  /**
+   * A time limit does not depend on Spark's events, so it is enforced even if events were dropped.
+   */
   @Test
   void limitOfTimeNeedsNoEvents() {
     Scene all = new Scene(BlockGates.ALL);
@@ -192,7 +197,9 @@ class BlockGatesTest {
     assertTrue(all.decide().get(JOB).contains("Limit: max_seconds "));
   }
 
-  /** The wait for a safe point is bounded, and the reason states how long it was. */
+  /**
+   * The wait for the end of a safe point is limited, and the reason states how long the wait was.
+   */
   @Test
   void safePointIsBounded() {
     Scene all = new Scene(BlockGates.ALL);
@@ -206,7 +213,7 @@ class BlockGatesTest {
     assertTrue(all.decide().get(JOB).contains("after " + (SAFE_POINT_MS - 1) + " ms in a safe"));
   }
 
-  /** A hold is reported once, and its release stops the block. */
+  /** A hold is reported only once; after the hold is released, the block is stopped. */
   @Test
   void holdIsReportedOnce() {
     Scene all = new Scene(BlockGates.ALL);
@@ -221,7 +228,7 @@ class BlockGatesTest {
     assertEquals(Collections.singleton(JOB), all.decide().keySet());
   }
 
-  /** A limit that was exceeded stays exceeded, although the metrics of the task are lost. */
+  /** A limit that was exceeded stays exceeded, even if the metrics of the task are lost. */
   @Test
   void lostMetricsDoNotReviveABlock() {
     Scene all = new Scene(BlockGates.ALL);

@@ -72,8 +72,8 @@ class SecretScrubberTest {
   }
 
   /**
-   * A secret is removed even if the limit of the searched text cuts it; a private key fills the
-   * text before it.
+   * A secret is removed even if the searched text ends inside it; a private key fills the text
+   * before the secret.
    */
   @ParameterizedTest(name = "{0}")
   @MethodSource("cutSecrets")
@@ -89,8 +89,8 @@ class SecretScrubberTest {
   }
 
   /**
-   * The searched text ends in the middle of an address; the half address is removed, although
-   * dropped stack frames make room for it.
+   * The searched text ends in the middle of an address; the incomplete address is removed, although
+   * it would fit after stack frames were dropped.
    */
   @Test
   void searchedTextEndsWithWholeWord() {

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Each gate refuses its cases; without the gate, the same signals stop work. */
+/** Each gate refuses the signals of its cases; without the gate, the same signals stop work. */
 class GatesTest {
   /** A signal that exactly one gate refuses. */
   private static final class Case {
@@ -512,7 +512,10 @@ class GatesTest {
     assertEquals("blind", all.edge.outcome());
   }
 
-  /** A probe of a job without the setting shows nothing about the policy, so it is not negative. */
+  /**
+   * If a setting is missing, the hook lacks a counter of the policy, so the outcome is blind, not
+   * disagrees.
+   */
   @Test
   void settingThatTheJobDoesNotHaveIsBlind() {
     String line = HookScenario.POLICY.replace("disk_spilled_bytes", "application_cost");

@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Everything outside the hook, in memory: a clock and a broker that a test moves, counters that it
- * sets, and lists of receipts and acts.
+ * Everything outside the hook, in memory: a clock and a broker's time that a test advances,
+ * counters that a test sets, and lists of receipts and acts.
  */
 final class InMemoryEdge implements Clock, Controls, Counters, Actuator, ReceiptWriter {
   long clockMs = 5_000;

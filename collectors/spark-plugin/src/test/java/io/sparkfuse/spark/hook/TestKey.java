@@ -10,7 +10,7 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** A key pair of one purpose, which signs envelopes. */
+/** A key pair for one purpose, which signs envelopes. */
 final class TestKey {
   final String purpose;
   private final KeyPair pair;

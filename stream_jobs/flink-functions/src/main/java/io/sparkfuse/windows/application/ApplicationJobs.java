@@ -6,8 +6,8 @@ import io.sparkfuse.windows.wire.ApplicationState;
 import java.util.TreeSet;
 
 /**
- * The running jobs of one application, and the time in which none ran. After facts were lost or the
- * collector was off, the jobs and the time are unknown until a job starts or ends.
+ * The running jobs of one application, and the time during which no job ran. After facts were lost
+ * or the collector was off, the jobs and the time are unknown until a job starts or ends.
  */
 final class ApplicationJobs {
   private final TreeSet<Integer> running = new TreeSet<>();
@@ -36,8 +36,8 @@ final class ApplicationJobs {
   }
 
   /**
-   * Facts about jobs were lost, or the collector is off. A job whose end was lost would otherwise
-   * run forever.
+   * Forgets the jobs, because facts about jobs were lost or the collector is off. A job whose end
+   * was lost would otherwise count as running forever.
    */
   void factsLost() {
     running.clear();

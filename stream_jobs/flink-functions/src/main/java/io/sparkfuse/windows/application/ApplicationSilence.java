@@ -59,7 +59,7 @@ final class ApplicationSilence {
     }
   }
 
-  /** Facts of a plugin show that its process is alive; facts of a shipper do not. */
+  /** Records which processes are alive: facts of a plugin show this, facts of a shipper do not. */
   void add(SequenceNumbers numbers) {
     for (LaneSequence lane : numbers.getLanesList()) {
       if (lane.getCollector().startsWith(DRIVER)) {
@@ -75,12 +75,12 @@ final class ApplicationSilence {
     processActive = clock.observedMs();
   }
 
-  /** A job, a stage or a task started, ended or made progress. */
+  /** Records that a job, a stage or a task started, ended or made progress. */
   void progressed() {
     progressed = clock.observedMs();
   }
 
-  /** From now on no job runs, as far as known. */
+  /** Records that no job runs from now on, as far as known. */
   void idle() {
     idleSince = clock.observedMs();
   }

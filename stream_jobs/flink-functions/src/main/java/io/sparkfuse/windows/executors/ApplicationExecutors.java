@@ -84,8 +84,8 @@ public final class ApplicationExecutors {
   }
 
   /**
-   * The collector is off and requests no samples, so no executor counts as silent until its next
-   * sample.
+   * Records that the collector is off: it requests no samples, so no executor counts as silent
+   * until its next sample.
    */
   public void collectorOff() {
     states.replaceAll((id, state) -> state.toBuilder().clearLast().build());
@@ -164,7 +164,10 @@ public final class ApplicationExecutors {
         .orElse(null);
   }
 
-  /** Repeats the last gauges. A GC pause is an event, so it is not repeated. */
+  /**
+   * Returns a row for a silent executor, with the gauges of its last sample. A GC pause is an
+   * event, so the row does not repeat it.
+   */
   private static ExecutorLive.Builder silent(ExecutorState state, long activeMs) {
     if (!state.hasLast()) {
       return null;

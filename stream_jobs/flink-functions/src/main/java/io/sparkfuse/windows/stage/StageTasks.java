@@ -17,11 +17,11 @@ import java.util.TreeMap;
  * The running task attempts of one stage; correct in any order of arrival, and limited in number.
  *
  * <p>Starts and failures have different lanes, and progress is sent by executors. The end of an
- * attempt can therefore arrive before its start or its last progress. Ended attempts are stored for
- * a while, so that a late fact does not make them count as running again.
+ * attempt can therefore arrive before its start or its last progress report. Ended attempts are
+ * stored for a while, so that a late fact does not make them count as running again.
  */
 final class StageTasks {
-  /** Attempts that are stored one by one; any others are only counted. */
+  /** Maximum number of attempts that are stored one by one; further attempts are only counted. */
   static final int MAX_TRACKED = 20_000;
 
   static final int MAX_ENDED = 50_000;

@@ -25,7 +25,8 @@ import org.apache.flink.types.Row;
  * One window of one stage attempt: a row of the view stage_windows.
  *
  * @param endMs end of the window [ms since epoch]
- * @param sums finished_* and the counts of ended tasks, of this window only; zeros are absent
+ * @param sums values of finished_* and counts of ended tasks, for this window only; zeros are
+ *     absent
  * @param durations of succeeded tasks [ms]; null if there are none
  * @param taskBytes of succeeded tasks [bytes]; null if none reported them
  * @param biggest the succeeded task with the most bytes; null if none reported them

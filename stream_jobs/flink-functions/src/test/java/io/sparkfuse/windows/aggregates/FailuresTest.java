@@ -102,7 +102,7 @@ class FailuresTest {
   }
 
   /**
-   * If there are too many failure classes, the windows job keeps those that the kernel keeps
+   * If there are too many failure classes, the windows job keeps the same ones as the kernel does
    * offline.
    */
   @Test

@@ -23,7 +23,7 @@ class ApplicationExecutorsTest {
   private static final long MIB = 1L << 20;
 
   /**
-   * A silent executor has a row with its last gauges in each window with facts of the application.
+   * In each window with facts of the application, a silent executor has a row with its last gauges.
    */
   @Test
   void silentExecutorRepeatsItsLastGauges() throws Exception {

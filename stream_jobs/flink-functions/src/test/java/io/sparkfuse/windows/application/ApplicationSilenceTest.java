@@ -180,8 +180,8 @@ class ApplicationSilenceTest {
   }
 
   /**
-   * If the end of a job may have been lost, no application is stalled, because it may be idle. The
-   * next job is known again.
+   * If the end of a job may have been lost, no application is stalled, because it may be idle. From
+   * the start of the next job on, the running jobs are known again.
    */
   @Test
   void lostEndOfJobIsNotAStall() throws Exception {
