@@ -19,13 +19,14 @@ LOG = logging.getLogger(__name__)
 INTERVAL_MS = 1000
 # Planned delay from the end of a window to the arrival of a tick; a tick must arrive shortly after the end.
 PHASE_MS = 20
-# A new partition gets ticks, and Flink reads it, at most this long after its creation. Producers find it later: their
-# clients ask for new partitions every five minutes.
+# At most this long after its creation, a new partition gets ticks and is read by Flink. Producers find a new partition
+# later: their clients ask for partitions every five minutes.
 DISCOVERY_MS = 2_000
 # The watermark ignores a partition without records for this long. Each partition of facts gets a tick per second, and
-# each partition of live a tick per window. So such a partition has lost its leader, or contains the open transaction of
-# a shipper that died, which the broker aborts after half a minute (TRANSACTION_SECONDS of the shipper). Until then the
-# partition must not be ignored: its facts would be late afterwards, and findings about its applications would resolve.
+# each partition of live a tick per window. So a partition without records has lost its leader, or contains the open
+# transaction of a shipper that died, which the broker aborts after half a minute (TRANSACTION_SECONDS of the shipper).
+# Until then the partition must not be ignored: its facts would be late afterwards, and findings about its applications
+# would resolve.
 IDLE_MS = 120_000
 # A short limit, because a broker that does not answer must not delay ticks.
 ANSWER_SECONDS = 0.5

@@ -35,7 +35,7 @@ FUNCTIONS: Mapping[str, str] = {
     "application_fold": "application.ApplicationFold",
 }
 TABLES = ("facts", "live_rows")
-# In the order of the data flow; each file has the name of its view.
+# The views in the order of the data flow; the SQL file of each has its name.
 VIEWS = (
     "stage_facts",
     "stage_windows",
@@ -47,9 +47,9 @@ VIEWS = (
     "forwarded_facts",
     "application_inputs",
 )
-# Add new statements at the end: uids follow the order, so an earlier place would restore the wrong state.
+# Add new statements at the end: operator uids follow this order, so a statement in between would restore wrong state.
 INSERTS = ("insert_live", "insert_dead_letters")
-# Memory that RocksDB's cache, RocksDB's write buffers and the buffers of the windows share. If the memory is large
+# Memory shared by RocksDB's cache, RocksDB's write buffers and the buffers of the windows. If the memory is large
 # enough, inputs that wait for the end of a window are removed before they are flushed to disk; Flink's default of
 # 128 MB is too small for this.
 MANAGED_MEMORY = "384m"

@@ -132,7 +132,7 @@ def completeness(case: Case) -> Refusal | None:
 
 
 def severity(case: Case) -> Refusal | None:
-    """Refuse if the severity, in the finding or in the controller's own view, is below the severity of the policy."""
+    """Refuse if the severity of the finding, or of the controller's own match, is below the policy's severity."""
     policy = case.variant.rule.fuse
     lowest = SEVERITIES.index(policy.severity if policy else SEVERITIES[0])
     found = [case.candidate.run.severity, *([case.match.severity] if case.match else [])]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 # A worker process is replaced after this many logs.
 LOGS_PER_WORKER = 200
-# Maximum number of attempts for one log. If a worker dies, all logs in progress are read again; because of the limit, a
-# log that kills its worker is not read forever.
+# Maximum number of attempts for one log. If a worker dies, all logs in progress are read again; without a maximum, a
+# log that kills its worker would be read forever.
 MAX_ATTEMPTS = 3
 # Number of logs submitted to the pool per worker; the other logs wait in a queue.
 SUBMITTED_PER_WORKER = 2

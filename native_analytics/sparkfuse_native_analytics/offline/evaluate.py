@@ -130,7 +130,7 @@ def _matches(
 
 
 def _shown(value: Any) -> Any:
-    """Return a value for the evidence: infinity and NaN become strings, because JSON lacks them, and text is cut."""
+    """Return a value for the evidence: infinity and NaN become strings, because JSON lacks them; long text is cut."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value[:MAX_EVIDENCE] if isinstance(value, str) else value

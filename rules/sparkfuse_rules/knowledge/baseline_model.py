@@ -15,7 +15,7 @@ from sparkfuse_rules.knowledge.driver_idle import DriverIdle, fit_driver_idle
 from sparkfuse_rules.knowledge.robust import MAX_MS, median, prediction_factor, spread, theil_sen_slope
 from sparkfuse_rules.knowledge.work import BYTES, MEASURES, NONE, RECORDS, ROWS, Work
 
-# With fewer than five runs, 30 % of outliers cannot be distinguished from the rest.
+# With fewer than five runs, outliers (up to 30 %) cannot be distinguished from the other runs.
 MIN_RUNS = 5
 # The smallest spread that the model assumes between undisturbed runs of one stage, on the log scale.
 MIN_SCALE = math.log(1.15)

@@ -20,7 +20,7 @@ FLOOR_MS = 2000.0
 
 @dataclass(frozen=True)
 class DriverIdle:
-    """The model from earlier runs: the p95 of the ratio of idle time to the rest, and the usual rest in ms."""
+    """The model from earlier runs: the p95 of the ratio of idle time to other time, and the usual other time in ms."""
 
     share_p95: float
     usual_rest_ms: float
@@ -28,8 +28,8 @@ class DriverIdle:
     def bound_ms(self, elapsed_ms: int, between_ms: int) -> int:
         """Return the p95 of the idle time in ms for a run of ``elapsed_ms`` with ``between_ms`` of idle time.
 
-        If the rest of the run is shorter than usual, the usual rest is used: a running application may be idle before
-        its later jobs.
+        If the other time of the run is shorter than usual, the usual one is used: a running application may be idle
+        before its later jobs.
         """
         rest = max(float(elapsed_ms - between_ms), self.usual_rest_ms)
         return min(MAX_MS, max(0, math.ceil(self.share_p95 * (rest + FLOOR_MS) - FLOOR_MS)))

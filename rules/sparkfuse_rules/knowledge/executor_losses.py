@@ -11,12 +11,12 @@ from sparkfuse_rules.knowledge.failures import BENIGN, Failure, classify
 
 # The time for which a loss counts as recent.
 WINDOW_MS = 600_000
-# A higher number of losses within the window exceeds every threshold anyway, so it is not stored.
+# Maximum number of stored losses within the window; more losses exceed every threshold anyway.
 MOST_REMEMBERED = 1_000
 _EXIT_CODE = re.compile(PATTERN, re.ASCII)
 # Spark ends the application before it removes the executors, but the clocks of driver and executors may differ.
 CLOCK_SLACK_MS = 1_000
-# Failures that may cause the end of an application, but are never caused by it.
+# Failures that may cause the end of an application, but are never caused by this end.
 _ENDS_APPLICATIONS = frozenset({
     "container_memory", "direct_memory", "disk_full", "gpu_memory", "heap_memory", "heartbeat_lost", "metaspace",
     "python_memory",

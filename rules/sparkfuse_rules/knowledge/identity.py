@@ -61,7 +61,7 @@ def identify(
 
 
 def attempt_number(attempt: str | None) -> int:
-    """Return the number in Spark's attempt id ("1", "appattempt_17_0004_000002"), or 0 without one."""
+    """Return the number in Spark's attempt id ("1", "appattempt_17_0004_000002"), or 0 if it has no number."""
     found = _DIGITS_AT_END.search(attempt or "")
     return int(found[0]) if found and len(found[0]) < 10 else 0
 

@@ -96,7 +96,7 @@ class PartText:
         return _JOIN_TYPES.get(null_safe if keys.startswith("null-safe") and null_safe in _JOIN_TYPES else kind, "")
 
     def sources_text(self, most_tables: int) -> str:
-        """Return the tables with the symbol of their join between them; tables beyond ``most_tables`` are counted."""
+        """Return the tables with the symbol of their join in between; beyond ``most_tables``, only their number."""
         tables = self.sources
         if len(tables) == 1 and "join" in self._kinds and self._scans() > 1:
             tables = tables * 2

@@ -32,7 +32,7 @@ class StartedStage(Protocol):
 
     @property
     def sql_execution_id(self) -> int | None:
-        """The id of the SQL execution to which the stage belongs; None without one."""
+        """The id of the SQL execution to which the stage belongs; None if it belongs to none."""
 
     @property
     def depth(self) -> int | None:

@@ -169,7 +169,7 @@ def _status(finding: Finding) -> str:
 
 
 def _without_resolved_runs(finding: Finding) -> Finding:
-    """Return the finding to store; if other runs still fire, it lacks the resolved runs that this record publishes."""
+    """Return the finding to store; while it fires, resolved runs are removed, because they are published now."""
     kept = Finding()
     kept.CopyFrom(finding)
     if finding.state == "firing":

@@ -18,15 +18,15 @@ from sparkfuse_contracts.wire import RecordError, from_json
 from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey
 from sparkfuse_stream_jobs.detect.published_baselines import Place, PublishedBaselines
 
-# A baseline that was not written for a quarter of a year is dropped. The time of the record counts, not that of its
-# newest run, so that a backfill of old logs is kept for the same time.
+# A baseline whose record is older than this is dropped. The age of the record counts, not the age of the newest run, so
+# that a backfill of old logs is kept just as long.
 BASELINE_TTL = timedelta(days=92)
 CLEANING_SECONDS = 24 * 3_600.0
 log = logging.getLogger(__name__)
 READ_SECONDS = 60.0
 POLL_SECONDS = 1.0
-# Limit of registered records that were not read back yet. The limit is needed because records that a failed job never
-# wrote stay registered.
+# Maximum number of registered records that were not read back yet. A maximum is needed because records that a failed
+# job never wrote stay registered.
 MAX_OWN_RECORDS = 100_000
 MAX_TOMBSTONES_IN_QUEUE = 10_000
 
@@ -62,8 +62,8 @@ class OwnRecords:
 class BaselineFollower:
     """The published baselines, updated with each record that is added to the topic ``baselines``.
 
-    With ``cleans``, it also deletes useless records from the topic once a day, by writing tombstones: expired
-    baselines, and older records about a stage in another partition or under another record key.
+    With ``cleans``, it also writes tombstones once a day for records that are no longer needed: expired baselines, and
+    older records about a stage in another partition or under another record key.
     """
 
     def __init__(self, settings: Settings, *, cleans: bool = False) -> None:
@@ -185,7 +185,7 @@ def _consumer(settings: Settings) -> Consumer:
 def _read_to_end(consumer: Consumer, settings: Settings, published: PublishedBaselines) -> list[Place]:
     """Store the records of the topic from its beginning to its current end; the consumer continues there.
 
-    Returns the places of useless records.
+    Returns the partition and key of each record that is no longer needed.
     """
     name = topic_name("baselines", settings.topic_prefix)
     known = consumer.list_topics(name, timeout=READ_SECONDS).topics[name]
@@ -211,7 +211,7 @@ def _read_to_end(consumer: Consumer, settings: Settings, published: PublishedBas
 
 
 def _put(published: PublishedBaselines, message: Message) -> list[Place]:
-    """Store a record, and return the place of a record that is useless now. Raises RecordError.
+    """Store a record, and return partition and key of a record that is no longer needed. Raises RecordError.
 
     A tombstone is ignored, because expired baselines are removed from the file too.
     """

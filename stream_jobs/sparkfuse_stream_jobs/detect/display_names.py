@@ -29,7 +29,7 @@ from sparkfuse_stream_jobs.detect.state.run_state import (
 log = logging.getLogger(__name__)
 QUERY, STAGE = "query", "stage"
 NO_PLAN = -1
-# Limit of stages of one query whose names are computed again at the end of the query.
+# Maximum number of stages of one query whose names are computed again at the end of the query.
 MAX_STAGES_OF_QUERY = 1_000
 # Errors that an unexpected plan may cause. The row must still reach the rules, with the number of its stage or query as
 # its name.

@@ -32,8 +32,8 @@ from sparkfuse_stream_jobs.detect.state.run_state import (
 )
 
 JOB_LIVE = "job_live"
-# Limits of one application: jobs that are stored at the same time, and stages of a job that are searched for the first
-# failure.
+# Maximum numbers per application: jobs that are stored at the same time, and stages of one job that are searched for
+# the first failure.
 MAX_JOBS, MAX_STAGES_OF_JOB = 10_000, MOST_STAGES
 
 

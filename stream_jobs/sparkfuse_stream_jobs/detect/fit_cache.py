@@ -12,10 +12,10 @@ from collections.abc import Callable
 from sparkfuse_rules.knowledge.baseline import Fit
 from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey
 
-# Limit of fits of all stages and runs; one fit takes 3 kB. 500 applications, each with 20 running stages, need 10,500
-# fits.
+# Maximum number of fits of all stages and runs; one fit takes 3 kB. 500 applications, each with 20 running stages, need
+# 10,500 fits.
 MAX_FITS = 20_000
-# Limit of fits of one baseline, which has one fit for each run; the oldest fits are evicted.
+# Maximum number of fits of one baseline, which has one fit for each run; the oldest fits are evicted.
 MAX_RUNS_PER_KEY = 1_000
 
 

@@ -16,7 +16,7 @@ from sparkfuse_stream_jobs.detect.lifecycle_state import Timer
 from sparkfuse_stream_jobs.detect.state.values import InMemoryMapState, InMemoryValueState, MapState, ValueState
 
 VIEW = "host_live"
-# Limits of one cluster: applications that are stored at the same time, and hosts that get a row in one window.
+# Maximum numbers per cluster: applications that are stored at the same time, and hosts that get a row in one window.
 MAX_APPLICATIONS = 5_000
 MAX_ROWS = 500
 EXPIRE_EVERY_MS = 60_000

@@ -30,7 +30,7 @@ from sparkfuse_stream_jobs.detect.stage_identity import fingerprint
 from sparkfuse_stream_jobs.detect.state.run_state import ApplicationState, RunState, application_of
 
 # State values expire unless they are written again. At every 97th row of an application, the values of the row's stage
-# and of the application are written again; once a day, those of jobs and executors too.
+# and of the application are written again; once a day, the values of jobs and executors are too.
 REFRESH_EVERY_ROWS = 97
 REFRESH_EVERY_MS = 86_400_000
 

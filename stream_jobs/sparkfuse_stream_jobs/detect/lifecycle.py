@@ -23,7 +23,7 @@ from sparkfuse_stream_jobs.detect.subjects import (
     subject_name,
 )
 
-# Limit of stored subjects of one run; even a thousand stuck tasks of a stage are only one finding.
+# Maximum number of stored subjects of one run; even a thousand stuck tasks of a stage are only one finding.
 MAX_SUBJECTS = 500
 
 

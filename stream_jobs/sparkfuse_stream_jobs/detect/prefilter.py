@@ -85,7 +85,7 @@ def may_match_sql(catalog: Catalog, view: str) -> str:
 def linger_ms(catalog: Catalog, view: str, window_ms: int) -> int:
     """Return how long rows of a subject pass the filter after a rule of ``view`` last matched for the subject.
 
-    After this time the lifecycle has resolved the findings of the subject, by a row or by its timer.
+    After this time the lifecycle has resolved the findings of the subject, either at a row or with its timer.
     """
     kept_ms = (variant.keep_firing_ms for rule in catalog.of_view(view) for variant in (rule, *_variants(rule)))
     return max(kept_ms, default=0) + STALE_WINDOWS * window_ms

@@ -21,7 +21,7 @@ CREATE TABLE baselines (
 
 
 class Place(NamedTuple):
-    """Where a compacted topic keeps one record."""
+    """The partition and key under which a compacted topic keeps one record."""
 
     partition: int
     record_key: bytes
@@ -50,8 +50,8 @@ class PublishedBaselines:
         """Store ``baseline``, which was written at ``written_ms``, unless a newer one of the same stage is known.
 
         Older versions of Sparkfuse wrote with another partitioner, or with a record key without a cluster. So the topic
-        may keep several records about one stage. If the topic has records about the stage in two places, returns the
-        place of the older one.
+        may keep several records about one stage. If the topic has records about the stage at two places, returns the
+        place of the older record.
         """
         key = key_of_baseline(baseline)
         with self._lock:

@@ -10,10 +10,10 @@ from sparkfuse_rules.knowledge.query_plan import QueryPlan
 from sparkfuse_stream_jobs.detect.state.codec import Codec
 from sparkfuse_stream_jobs.detect.state.run_state import QueryState, RunState, add_count, application_of
 
-# Limits of one application: queries that are stored until it ends, and versions of plans that are stored at once.
+# Maximum numbers per application: queries that are stored until its end, and plan versions stored at the same time.
 MAX_QUERIES, MAX_PLANS = 10_000, 1_000
-# Limit of stored versions of one query's plan; the newest are kept. Adaptive execution adds a version when a stage
-# ends.
+# Maximum number of stored versions of one query's plan; the newest are kept. Adaptive execution adds a version when a
+# stage ends.
 MAX_VERSIONS = 32
 # The plans of the last ended queries are kept, because a stage may start or report after the end of its query.
 KEPT_QUERIES = 16

@@ -12,8 +12,8 @@ from sparkfuse_rules.knowledge.stage_graph import fingerprint_in_run
 from sparkfuse_stream_jobs.detect.queries import MAX_TEXT
 from sparkfuse_stream_jobs.detect.state.run_state import RunState, StageState, application_of, started_stage
 
-# Limit of stored stages of one application. Further stages are identified by their name only, so that a program that
-# starts stages in a loop does not fill the state.
+# Maximum number of stored stages of one application. Further stages are identified by their name only, so that a
+# program that starts stages in a loop does not fill the state.
 MAX_STAGES = 10_000
 
 

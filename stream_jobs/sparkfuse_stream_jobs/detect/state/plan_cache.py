@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 from sparkfuse_rules.knowledge.query_plan import QueryPlan
 
-# Limit of nodes of all cached plans; one node takes about 500 bytes.
+# Maximum number of nodes of all cached plans; one node takes about 500 bytes.
 MAX_NODES = 100_000
 
 

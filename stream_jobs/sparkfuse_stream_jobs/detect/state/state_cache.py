@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
-# Limit of cached values of one step. 500 applications, each with 20 running stages, use about 30,000 values: stages
-# with their jobs and queries, and executors.
+# Maximum number of cached values of one step. 500 applications, each with 20 running stages, use about 30,000 values:
+# stages with their jobs and queries, and executors.
 MAX_VALUES = 60_000
-# The first round of eviction keeps this many values of each state and key; the others are mostly of ended stages.
+# The first round of eviction keeps this many values of each state and key; the other values are mostly of ended stages.
 SPARED_VALUES = 64
-# Limit of names of one map; one name takes about 100 bytes. An application keeps its ended stages until it ends. A key
-# takes as much memory as a few names, and keys of ended applications and findings stay until they are evicted.
+# Maximum number of names of one map; one name takes about 100 bytes. An application keeps its ended stages until it
+# ends. A key takes as much memory as a few names, and keys of ended applications and findings stay until they are
+# evicted.
 MAX_NAMES = 250_000
 NAMES_PER_KEY = 4
 # Returned for a value that must be read from the state.
@@ -129,7 +130,7 @@ class KnownNames:
         return self._count
 
     def lacks(self, key: str, name: str, is_empty: Callable[[], bool]) -> bool:
-        """Return whether the value is known not to exist; ``is_empty`` is called for a key that is first seen."""
+        """Return whether the value is known not to exist; ``is_empty`` is called for a key that was not seen before."""
         if key not in self._of:
             self._store(key, set() if is_empty() else None)
         names = self._of[key]
