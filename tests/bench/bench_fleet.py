@@ -51,7 +51,8 @@ CATCH_UP_SECONDS = 180
 class Measure:
     """State of both jobs at one time: ``cpu`` [s] and ``rss`` [MB] by job, and the rows that detect has not read.
 
-    ``answered_ms`` is the delay of the last probe with a finding, and ``waiting`` the number of probes without one.
+    ``answered_ms`` is the delay of the last probe with a finding, and ``waiting`` the number of probes without a
+    finding.
     """
 
     second: float

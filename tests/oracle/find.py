@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def find_logs(paths: Iterable[Path]) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield every log at or below these paths: its place, and its files in order."""
+    """Yield every log at or below these paths: its path, and its files in order."""
     for path in paths:
         yield from _below(path) if path.is_dir() else [(path, [path])]
 

@@ -63,7 +63,7 @@ def build(hooks: HookProcess, tmp_path_factory: pytest.TempPathFactory):
 def test_no_schedule_violates_an_invariant(build, first):
     """No invariant is violated, even if records are lost, repeated or delayed and processes restart.
 
-    No act happens without hook, arming or budget, or against a hold.
+    No act happens without the hook, an arming and a budget, and none during a hold.
     """
     acts, signals, actions, began = 0, 0, set(), time.monotonic()
     for seed in range(first, first + min(BLOCK, SCHEDULES)):

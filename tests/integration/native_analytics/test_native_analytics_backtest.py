@@ -226,7 +226,7 @@ def test_run_with_log_and_live_rows_counts_once(client: Client, tmp_path: Path):
 
 
 def test_older_store_asks_for_migration(client: Client, tmp_path: Path):
-    """If the store lacks new columns, the error asks for the migration."""
+    """If the store lacks new columns, the error asks the user to migrate the store."""
     keep(client, read(tmp_path, NIGHTS[:1]))
     client.command("ALTER TABLE logged_stages DROP COLUMN slowest_task_ms")
 

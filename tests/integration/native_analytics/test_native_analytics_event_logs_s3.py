@@ -64,7 +64,7 @@ def analyze(path: str, environment: dict[str, str]) -> subprocess.CompletedProce
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_log_in_s3_gives_the_local_analysis(store: dict[str, str], folder: str) -> None:
-    """Logs of two codecs and a rolling log of several files give the same analysis from both places."""
+    """Logs of two codecs and a rolling log of several files give the same analysis in the object store as on disk."""
     (log,) = (REAL / folder).iterdir()
     here = analyze(str(log), {})
     there = analyze(f"s3://{BUCKET}/{folder}/{log.name}", store)

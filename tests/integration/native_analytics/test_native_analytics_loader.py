@@ -63,7 +63,7 @@ def produce(topics: tuple[str, str], numbers: range, junk: int = 0, ticks: int =
 
 
 def stored(client: Client) -> int:
-    """Return the number of rows in the table facts, by a query that is cheap enough to repeat often."""
+    """Return the number of rows in the table facts, with a query that is cheap enough to repeat often."""
     return int(str(client.command("SELECT count() FROM facts")))
 
 

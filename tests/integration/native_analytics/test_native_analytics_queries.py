@@ -159,6 +159,6 @@ def test_baselines_show_prints_expected_durations(filled: Client, module_setting
 
 
 def test_store_without_tables_is_an_error(settings: Settings) -> None:
-    """A store without tables gives one sentence."""
+    """For a store without tables, the error is one sentence."""
     with pytest.raises(queries.StoreEmptyError, match="no tables yet"):
         queries.runs(connect(settings))

@@ -20,7 +20,7 @@ START_SECONDS = 240
 class RunningJob:
     """One process of a job and its JVM.
 
-    ``environment`` holds all settings of the job; its output is written to ``log``.
+    ``environment`` contains all settings of the job; the job's output is written to ``log``.
     """
 
     def __init__(self, module: str, environment: dict[str, str], log: Path) -> None:

@@ -27,7 +27,7 @@ HEALTHY = Case("healthy", "fine.py", "queue")
     ids=["complete", "also allowed", "stopped", "missing", "job failed", "unexpected", "acted", "did not act"],
 )
 def test_case_fails_on_missing_or_unexpected_pages(outcome: Outcome, expected: list[str]) -> None:
-    """Each missing or unexpected notification, exit code or act gives one sentence."""
+    """Each missing or unexpected notification, exit code or act is reported in one sentence."""
     assert failures([outcome], []) == expected
 
 

@@ -346,7 +346,7 @@ def test_absurd_numbers_do_not_stop_the_analysis(tmp_path, number):
 
 
 def test_logs_are_read_in_order_with_errors(tmp_path):
-    """Several logs give results in their order; for a file that is not an event log, the result is an error."""
+    """Several logs give results in the order of the logs; if a file is not an event log, its result is an error."""
     for day in range(9):
         nightly(day, 1_000).write(tmp_path / f"log-{day}")
     (tmp_path / "log-4").write_text("not an event\n")

@@ -246,7 +246,7 @@ def test_straggler_names_its_host(read):
 
 
 def test_exploding_join_is_found_by_operator_rows(read):
-    """A join that produces too many rows is found by the rows of its operator.
+    """A join that produces too many rows is found because the rows of its operator are counted.
 
     If a filter drops these rows, the written bytes do not show them.
     """

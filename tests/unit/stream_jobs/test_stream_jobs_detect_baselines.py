@@ -183,7 +183,7 @@ def test_newest_baseline_of_a_stage_wins():
     """Of several records about a stage, the one with the newest sample wins, in whichever order they are read.
 
     Older versions of Sparkfuse wrote with another partitioner and without a cluster, so one stage can have several
-    records. The other places are reported, because their records are of no use.
+    records. The places of the other records are reported, because these records are no longer needed.
     """
     of_stage: dict[str, Any] = {"job_key": "orders", "stage_fingerprint": "f00"}
     old = Baseline(stage_name="old", updated_ms=T, **of_stage)

@@ -159,7 +159,7 @@ def test_rest_of_the_run_is_known_only_with_an_expectation(row, expected):
 
 
 def test_avoidable_cost_scales_with_the_rest():
-    """After one hour, a projected rest of half an hour costs half of what the run has cost so far."""
+    """After one hour, a projected remaining time of half an hour costs half of the run's cost so far."""
     run = Run("app-1", T)
     rows = [started(run), joined(run, T), run.stage(T + HOUR_MS, 900_000, expected_ms=900_000 + HOUR_MS // 2)]
     [found] = finding_of(rows).runs

@@ -66,9 +66,9 @@ def running(run: Run, elapsed_ms: int, **more: Any) -> list[LiveRow]:
 
 
 def test_stage_is_projected_from_its_third_wave_on():
-    """From the third wave on, a stage is compared by its projection.
+    """From the third wave on, the projection of a stage is compared with its expected duration.
 
-    Before the third wave its elapsed time is compared, and after its end its duration.
+    Before the third wave the elapsed time is compared, and after the stage's end its duration.
     """
     run = Run("app-1", T)
     early = ProcessedRuns().rows(running(run, 30_000, **{**THIRD_WAVE, "succeeded_tasks": 16}))[-1].stage
