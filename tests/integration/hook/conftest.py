@@ -114,6 +114,10 @@ class Fuse:
 
         return wait_for(find, 180, f"the receipt of {signal_id}")
 
+    def all_receipts(self) -> list[bytes]:
+        """Return all receipts that have arrived, in order."""
+        return list(self._receipts.read())
+
     def unverified(self) -> int:
         """Return the number of records that the hook has reported as not verified."""
         return sum(json.loads(value).get("unverified_records", 0) for value in self._receipts.read())
