@@ -114,7 +114,7 @@ impl Decoder {
 struct Table<'a> {
     plan: &'a Plan,
     builders: Vec<Builder>,
-    /// For each member of a oneof, the rows that have it: the positions of its columns.
+    /// For each oneof member, the rows that have it; the columns of the member store values only for these rows.
     places: Vec<Vec<u32>>,
     /// For each oneof, the member that the current record has.
     chosen: Vec<Option<usize>>,

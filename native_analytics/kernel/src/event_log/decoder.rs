@@ -31,14 +31,14 @@ pub struct Decoder {
     raw_events: Option<RawEvents>,
     /// The beginning of a line whose end has not arrived.
     carry: Vec<u8>,
-    /// The current line exceeds the limit: its bytes are counted and not stored.
+    /// Whether the current line exceeds the limit; the bytes of such a line are counted and not stored.
     overlong: bool,
     overlong_bytes: u64,
     /// Offset of the next line in the file.
     offset: u64,
     /// Number of lines that were read.
     lines: u64,
-    /// The file ends inside a line that is not a whole event.
+    /// Whether the file ends inside a line that is not a whole event.
     torn: bool,
 }
 

@@ -34,7 +34,7 @@ pub struct FileEvidence {
     pub bytes: u64,
     pub plain_bytes: u64,
     pub lines: u64,
-    /// The file ends inside a line, or its container is cut off or invalid.
+    /// Whether the file ends inside a line, or its container is cut off or invalid.
     pub truncated: bool,
     pub error: Option<String>,
 }

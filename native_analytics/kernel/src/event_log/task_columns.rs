@@ -85,7 +85,8 @@ const END: &[(&str, Source)] = &[
 
 /// A batch is closed at this many bytes of failure texts, because an Arrow column of text cannot hold more than 2 GiB.
 const MAX_TEXT: usize = 256 << 20;
-/// Rows that are buffered before they are copied to the columns: 20 KiB, which fit into the first-level cache.
+/// Number of rows that are buffered before they are copied to the columns; they take 20 KiB, which fits into the
+/// first-level cache.
 const ROWS_AT_ONCE: usize = 64;
 /// Initial capacity of a batch in rows, so that small logs do not reallocate.
 const FIRST_ROWS: usize = 256;

@@ -132,11 +132,11 @@ struct ChunkQueue {
     read: usize,
     /// Decompressed bytes of the chunks that the reader did not consume yet.
     unread_bytes: usize,
-    /// The source has no further chunk.
+    /// Whether the end of the source was reached.
     ended: bool,
-    /// The helper thread is running.
+    /// Whether the helper thread is running.
     helper_runs: bool,
-    /// The reader was dropped.
+    /// Whether the reader was dropped.
     stopped: bool,
 }
 
@@ -281,7 +281,7 @@ impl PrefetchReader {
                 return Ok(None);
             }
             let (next, helper_runs) = (self.next, chunks.helper_runs);
-            // Without decompression, reading from the source is all the work; the helper thread does it.
+            // If nothing needs decompression, the only work is reading the source, which the helper thread does.
             let may_read = !chunks.ended && !chunks.is_full() && (self.shared.format.is_some() || !helper_runs);
             drop(chunks);
             if may_read

@@ -13,7 +13,7 @@ use crate::event_log::fact_translation::stages::{StageInfo, StageKey};
 use crate::event_log::fact_translation::texts::{Texts, beginning};
 use crate::event_log::plan_text::{NodeText, condition, detail, has_condition};
 
-// The limits of the plugin's SqlPlanCopy and SqlRegistry.
+// These limits are the same as in the plugin's SqlPlanCopier and SqlRegistry.
 const MAX_NAMES: usize = 256;
 const MAX_NODES: usize = 1_000;
 const MAX_METRICS: usize = 2_000;

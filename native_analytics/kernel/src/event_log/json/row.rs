@@ -15,7 +15,7 @@ pub struct Row {
     present: u64,
     texts: [(u32, u32); TEXTS],
     texts_present: u16,
-    /// Values that are not an integer of 64 bits.
+    /// Number of values that are not a 64-bit integer.
     pub odd_values: u64,
 }
 

@@ -61,7 +61,7 @@ pub struct EventLogStream {
 
 #[pymethods]
 impl EventLogStream {
-    /// Returns Arrow's C stream of the task ends, once. Reading waits for the consumer.
+    /// Returns Arrow's C stream of the task ends; only the first call succeeds. Reading waits for the consumer.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,

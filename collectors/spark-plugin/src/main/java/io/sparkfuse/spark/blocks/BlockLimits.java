@@ -26,7 +26,7 @@ import org.apache.spark.SparkFirehoseListener;
 public final class BlockLimits {
   private static final long TICK_MS = 200;
 
-  /** Time in ms that Spark has to end cancelled jobs before their tasks are interrupted. */
+  /** Time in ms after the cancellation of jobs; tasks that still run then are interrupted. */
   private static final long CANCEL_MS = 1_000;
 
   private final SparkContext context;

@@ -16,8 +16,8 @@ import java.util.function.LongSupplier;
 /**
  * The blocks of this application by tag. Thread-safe; each call is short.
  *
- * <p>A job belongs to a block if the job carries the block's tag, no matter when the job starts.
- * Beyond the limits the oldest blocks are forgotten, and their jobs are not stopped.
+ * <p>A job belongs to a block if the job carries the block's tag, no matter when the job starts. If
+ * there are too many blocks, the oldest are forgotten, and their jobs are no longer stopped.
  */
 final class Blocks {
   static final int MAX_BLOCKS = 1_000;
@@ -135,8 +135,8 @@ final class Blocks {
   }
 
   /**
-   * Evaluates all limits. Returns the running jobs to cancel with their reason, and adds sentences
-   * for the owner to {@code warnings}.
+   * Evaluates all limits. Returns the running jobs to cancel, each with the reason, and adds
+   * messages for the owner to {@code warnings}.
    *
    * @param held whether a hold of the owner prevents every stop
    * @param safePointMs how long a stop waits while the block is in a safe point

@@ -17,7 +17,7 @@ final class ApplicationCounters {
   private static final long LOSS_WINDOW_MS = 600_000;
   private static final double CORE_HOUR_MS = 3_600_000;
 
-  /** Executors send a sample every few seconds. */
+  /** Maximum age of a sample that is used; executors send a sample every few seconds. */
   private static final long SAMPLE_MS = 30_000;
 
   /**
@@ -29,7 +29,7 @@ final class ApplicationCounters {
           "exit code|exited|exit status|heartbeat|timed out|disassociated|OOM|out of memory",
           Pattern.CASE_INSENSITIVE);
 
-  /** Executors that Spark or an operator asked to stop. */
+  /** Reasons for the removal of an executor that Spark or an operator asked to stop. */
   private static final Pattern RELEASED =
       Pattern.compile(
           "killed by driver|decommission|idle|preempt|excluded", Pattern.CASE_INSENSITIVE);

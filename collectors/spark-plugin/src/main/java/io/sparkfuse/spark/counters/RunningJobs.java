@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
  * The running jobs with their stages, queries, tags and owners. Guarded by the lock of its {@link
  * StageRegistry}.
  *
- * <p>Beyond the limits the oldest jobs are forgotten.
+ * <p>If there are too many jobs, the oldest are forgotten.
  */
 final class RunningJobs {
   private static final int MAX_TAGS = 16;

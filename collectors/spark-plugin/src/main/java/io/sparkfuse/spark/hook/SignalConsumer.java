@@ -183,8 +183,8 @@ public final class SignalConsumer {
   }
 
   /**
-   * Assigns the partition. This is repeated from time to time, because partitions can be added to a
-   * topic.
+   * Assigns the partition. The assignment is repeated from time to time, because partitions can be
+   * added to a topic.
    */
   private void assign(KafkaConsumer<byte[], byte[]> opened) {
     String topic = settings.topic("signals");

@@ -19,7 +19,7 @@ import org.apache.spark.SparkContext;
  * afterwards to report what ended.
  */
 final class SparkActuator implements Actuator {
-  /** Time in ms that Spark has to end cancelled work before the tasks are interrupted. */
+  /** Time in ms after a cancellation; tasks that still run then are interrupted. */
   private static final long CANCEL_MS = 1_000;
 
   /** Time in ms after an act; tasks that still run then count as not freed. */

@@ -24,8 +24,8 @@ final class TimeHistogram {
   }
 
   /**
-   * Returns the quantile of the times since the last window and starts a new window. If there are
-   * fewer than {@code least} times, returns 0 and continues the window.
+   * Returns the quantile of the times in the current window, and starts a new window. If the window
+   * has fewer than {@code least} times, returns 0 and continues the window.
    */
   synchronized long windowQuantile(double share, long least) {
     long[] now = counts();

@@ -3,8 +3,8 @@ package io.sparkfuse.spark.safety;
 /**
  * A monotonic clock for durations.
  *
- * <p>The system time can change by hours, for example after a virtual machine was paused. By the
- * system time, every running task would then appear to hang.
+ * <p>The system time can change by hours, for example after a virtual machine was paused. If
+ * durations were measured with the system time, every running task would then appear to hang.
  */
 public final class SteadyClock {
   private SteadyClock() {}

@@ -155,9 +155,9 @@ public final class Sender {
   }
 
   /**
-   * Delivers a batch. Records that cannot be encoded are counted as dropped, but as one fault for
-   * the batch. If the heap is full, all records of the batch fail together; after a collection,
-   * there is room again.
+   * Delivers a batch. Each record that cannot be encoded counts as dropped, but all of them
+   * together count as one fault. If the heap is full, all records of the batch fail together; after
+   * a collection, there is room again.
    */
   private void deliver(List<QueuedRecord> batch) {
     Throwable last = null;

@@ -12,8 +12,8 @@ import java.util.TreeSet;
  * Failed task attempts, grouped by failure class.
  *
  * <p>If there are too many classes, hosts or tasks, the first ones by name or index are kept. A
- * dropped class, host or task is never kept later, so each kept one is counted from its first
- * attempt, in any order of arrival and of merging.
+ * dropped class, host or task is never kept later, so every kept class, host or task is counted
+ * from its first attempt, in any order of arrival and of merging.
  *
  * <p>The kernel keeps the same classes offline; the limits and cases are in
  * contracts/shared/failure_limits.yaml.
@@ -119,7 +119,10 @@ public final class Failures {
     }
   }
 
-  /** The later failure; other fields decide between equal times, so that the result is fixed. */
+  /**
+   * Returns the later failure; if the times are equal, other fields decide, so that the result is
+   * always the same.
+   */
   private static FailuresOfClass later(FailuresOfClass one, FailuresOfClass other) {
     if (!one.hasFailureClass()) {
       return other;

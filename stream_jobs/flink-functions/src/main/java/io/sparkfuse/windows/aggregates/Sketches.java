@@ -51,11 +51,11 @@ public final class Sketches {
     return valueAt(sketch, (count * 95 + 99) / 100 - 1);
   }
 
-  /** The value at a place of the sorted values, counted from 0. */
+  /** The value at a position in the sorted values, counted from 0. */
   private static double valueAt(DDSketch sketch, long place) {
     long last = (long) sketch.getCount() - 1;
-    // The sketch rounds a fractional place down; adding half a place protects the result against
-    // rounding errors.
+    // The sketch rounds a fractional position down; adding 0.5 protects the result against rounding
+    // errors.
     return place >= last ? sketch.getMaxValue() : sketch.getValueAtQuantile((place + 0.5) / last);
   }
 

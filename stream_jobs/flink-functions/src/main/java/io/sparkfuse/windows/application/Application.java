@@ -28,10 +28,10 @@ public final class Application {
    */
   public static final long GRACE_MS = 900_000;
 
-  /** Reasons for which a collector stops collecting; for any other reason it only collects less. */
   /** The lane of starts and ends; Lane.RESERVED of the plugin. */
   private static final String RESERVED_LANE = "reserved";
 
+  /** Reasons for which a collector stops collecting; for any other reason it only collects less. */
   private static final Set<String> OFF = Set.of("switched off", "faults");
 
   private final AppLive.Builder soFar;
@@ -196,9 +196,9 @@ public final class Application {
   }
 
   /**
-   * Whether a window without facts has a row. It has one if the application runs as far as known,
-   * if the application ended but its processes were active a short time ago, or if late facts can
-   * still complete the application.
+   * Whether a window without facts has a row. It has one if, as far as known, the application is
+   * running; if it ended but its processes were active a short time ago; or if late facts can still
+   * complete it.
    */
   boolean needsQuietRow() {
     if (hasEnded()) {

@@ -30,7 +30,7 @@ final class ApplicationRows {
           Fact.KindCase.EXECUTOR_ADDED,
           Fact.KindCase.JOB_STARTED,
           Fact.KindCase.SQL_STARTED,
-          // Plans come before stages, because stages are named by them.
+          // Plans come before stages, because the name of a stage is made from its plan.
           Fact.KindCase.SQL_PLAN,
           Fact.KindCase.STAGE_STARTED);
   private static final List<Fact.KindCase> ENDS =

@@ -10,7 +10,10 @@ import io.sparkfuse.windows.wire.StageUpdate;
 import java.util.Iterator;
 import java.util.TreeMap;
 
-/** The totals of each stage of an application. Stages that ended long ago are kept as one sum. */
+/**
+ * The totals of each stage of an application. Stages that ended long ago are stored only as their
+ * sum.
+ */
 final class ApplicationStages {
   private final TreeMap<Long, StageTotals> stages = new TreeMap<>();
   private StageTotals forgotten = StageTotals.getDefaultInstance();
@@ -91,7 +94,8 @@ final class ApplicationStages {
   }
 
   /**
-   * As reported by the executor, which measures the CPU of the task thread and its Python workers.
+   * Whether any task is active, as reported by the executor, which measures the CPU time of the
+   * task thread and its Python workers.
    */
   private static boolean anyIsActive(StageUpdate update) {
     return update.getTasksList().stream()
@@ -130,7 +134,10 @@ final class ApplicationStages {
     }
   }
 
-  /** StageFold removes stages at the same time, and starts again from 0 if facts arrive later. */
+  /**
+   * Moves the totals of stages that ended before this time into one sum. StageFold removes these
+   * stages at the same time, and counts again from 0 if facts arrive later.
+   */
   private void forgetBefore(long endedMs) {
     Iterator<StageTotals> all = stages.values().iterator();
     while (all.hasNext()) {

@@ -155,7 +155,10 @@ class ApplicationSilenceTest {
     assertTrue(more * Scenario.WINDOW_MS < ApplicationSilence.GONE_MS, more + " windows more");
   }
 
-  /** While its collector is switched off, no process is silent and no application is stalled. */
+  /**
+   * While a collector is switched off, its process does not count as silent, and the application
+   * not as stalled.
+   */
   @Test
   void nothingIsSilentWhileTheCollectorIsOff() throws Exception {
     Scenario scenario = running();
