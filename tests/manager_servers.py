@@ -94,7 +94,7 @@ def _status(code: int, reason: str, message: str) -> Answer:
 
 
 class KubernetesServer:
-    """Pods of the API server: list by label, and delete with a precondition."""
+    """The pods API of Kubernetes: lists pods by label, and deletes them with a precondition."""
 
     def __init__(self) -> None:
         self.pods: list[dict[str, Any]] = []
@@ -136,7 +136,7 @@ class KubernetesServer:
 
 
 class YarnServer:
-    """Applications of the ResourceManager: one application, its attempts, and its state."""
+    """The applications API of YARN's ResourceManager: one application, its attempts, and its state."""
 
     def __init__(self) -> None:
         self.app: dict[str, Any] = {}
@@ -170,7 +170,7 @@ class YarnServer:
 
 
 class DatabricksServer:
-    """Runs of the Jobs API: one run, and its cancellation."""
+    """The Jobs API of Databricks: one run, and its cancellation."""
 
     def __init__(self) -> None:
         self.run: dict[str, Any] = {}

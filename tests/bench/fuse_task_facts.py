@@ -24,7 +24,7 @@ class TaskFacts:
         self._stopped_ms: dict[str, list[int]] = defaultdict(list)
 
     def stopped(self, app_id: str, wanted: int) -> list[int] | None:
-        """Return when tasks of an application were stopped [ms], in order; None until enough of them were."""
+        """Return when tasks of an application were stopped [ms], in order; None if fewer than ``wanted``."""
         time.sleep(POLL_SECONDS)
         values = self._reader.read()
         for fact in map(Fact.FromString, values[self._seen :]):

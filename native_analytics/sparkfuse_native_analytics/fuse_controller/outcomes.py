@@ -15,7 +15,7 @@ from sparkfuse_native_analytics.fuse_controller.scope import Run
 from sparkfuse_native_analytics.fuse_controller.view import Ending
 from sparkfuse_rules.rule import EXTERNAL_STOP, WARN
 
-# Outcomes that mean that nothing was done, so that the job continues.
+# Outcomes of acts that did nothing, so that the job continues.
 _NOT_DONE = ("held", "refused", "expired", "disagrees", "blind", "failed")
 ACTUATOR, KILL_TASK = "actuator", "kill_task"
 # Only a row this long after a kill shows whether the task survived: earlier rows may contain facts from before the

@@ -37,7 +37,7 @@ MINUTE_MS = 60_000
 FORGET_MS = 7 * 24 * 3_600_000
 _ANSWERS = ("would_act", "would_not_act")
 SUCCEEDED = "succeeded"
-# The column of a row whose run or stage has ended.
+# The column that a row has only if its run or stage has ended.
 _OUTLIVED = "outlived_ms"
 
 

@@ -212,7 +212,7 @@ def _completeness(read: LogTables) -> float:
 
 
 def _run_python(stages: pa.Table, plans: Mapping[int, Sequence[str]]) -> list[bool]:
-    """Return for each row of stages whether the stage runs Python functions of the user."""
+    """Return, for each row of the table stages, whether the stage runs Python functions of the user."""
     rows = stages.select(["scope_names", "sql_execution_id"]).to_pylist()
     return [runs_python(row["scope_names"] or (), plans.get(row["sql_execution_id"], ())) for row in rows]
 

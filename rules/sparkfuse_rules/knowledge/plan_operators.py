@@ -40,7 +40,7 @@ def condition(text: str) -> str:
 def runs_python(scope_names: Iterable[str], plan_nodes: Iterable[str] = ()) -> bool:
     """Return whether an operator of a stage runs Python; the plan is used only if no operator of the stage is known.
 
-    The plan belongs to the whole query, so it only shows that one of the query's stages runs Python. RDDs of Python
+    The plan belongs to the whole query, so it shows only that some stage of the query runs Python. RDDs of Python
     functions have no RDD scope of their own, so such functions are not recognised.
     """
     scopes = list(scope_names)

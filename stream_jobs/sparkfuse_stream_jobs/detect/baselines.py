@@ -85,7 +85,7 @@ def key_of_row(row: LiveRow) -> BaselineKey:
 def add_expectations(row: LiveRow, known: JobBaselines) -> LiveRow:
     """Add the expected values to the row of a stage or application; return the row unchanged if too few runs are known.
 
-    For a running stage, the duration, work and CPU time at its projected end are compared.
+    For a running stage, the baseline is compared with the duration, work and CPU time at its projected end.
     """
     fitted = known.fit(key_of_row(row), row.app_start_ms)
     if fitted is None:

@@ -27,7 +27,7 @@ def fill_application_cost(row: LiveRow, prices: Prices | None) -> LiveRow:
 
 
 def fill_costs(run: FindingRun, row: LiveRow, prices: Prices) -> bool:
-    """Add the costs to the run, and return whether they are known. What is unknown stays absent, and is never 0."""
+    """Add the costs to the run, and return whether they are known. Unknown costs stay absent and are never 0."""
     so_far = cost_until(row, prices)
     if so_far is None:
         return False

@@ -172,7 +172,7 @@ def _batched(tables: StreamTableEnvironment, table: Table, name: str) -> KeyedSt
 
 
 def _keyed(stream: DataStream, row: Any) -> KeyedStream:
-    """Return a stream of (key, row) by its key; PyFlink's ``key_by`` would send each row to Python and back for it."""
+    """Return a stream of (key, row), keyed by the key; PyFlink's ``key_by`` would send each row to Python and back."""
     from pyflink.common import Types
     from pyflink.datastream import KeyedStream
     from pyflink.java_gateway import get_gateway

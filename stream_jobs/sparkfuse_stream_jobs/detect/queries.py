@@ -39,7 +39,7 @@ def query_of(query_id: int | None, state: RunState) -> QueryState | None:
 
 
 def put_query(query_id: int, query: QueryState, state: RunState) -> bool:
-    """Store a query and return True, unless it is new and ``MAX_QUERIES`` are stored."""
+    """Store a query and return True, unless it is new and ``MAX_QUERIES`` queries are already stored."""
     application = application_of(state)
     if query_of(query_id, state) is None:
         if application.plans >= MAX_QUERIES:

@@ -85,7 +85,7 @@ def fill_runs_python(stage: StageLive, state: RunState) -> None:
 
 
 def _put(stage_id: int, stage: StageState, state: RunState) -> None:
-    """Store the stage, unless it is new and ``MAX_STAGES`` are stored."""
+    """Store the stage, unless it is new and ``MAX_STAGES`` stages are already stored."""
     application = application_of(state)
     if state.stages.get(str(stage_id)) is None:
         if application.stages >= MAX_STAGES:

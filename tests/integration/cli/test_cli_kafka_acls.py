@@ -85,7 +85,7 @@ def test_job_writes_facts_and_receipts_and_nothing_else(secured: Secured) -> Non
 
 
 def test_writers_of_the_topics_that_the_fuse_trusts() -> None:
-    """Only the fuse controller writes the audit, and only people write controls and approvals."""
+    """Only the fuse controller writes the audit log, and only people write controls and approvals."""
     writers = {name: [role.name for role in roles().values() if "WRITE" in role.topics.get(name, ())]
                for name in ("signals", "audit", "controls", "approvals")}  # fmt: skip
 

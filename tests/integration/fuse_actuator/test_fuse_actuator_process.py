@@ -104,7 +104,7 @@ def test_actuator_is_off_without_the_option():
 
 @pytest.mark.long
 def test_each_reading_of_the_broker_can_prevent_the_stop(zombie, yarn, start_actuator, operator, bus):
-    """A missing audit record, a hold, and a row that shows life each prevent the stop."""
+    """A missing audit record, a hold, and a row of the running application each prevent the stop."""
     start_actuator("yarn", {"url": yarn.url})
     zombie.arm(operator)
     zombie.put_row(status="succeeded", outlived_ms=3_000_000)

@@ -53,7 +53,7 @@ def records(bus):
 def steps(bus, app_id):
     """Return the steps of RULE about an application, in order; a refused step is followed by the name of its gate.
 
-    Steps of other rules are left out: the controller probes them as their control sample.
+    Steps of other rules are left out: for them, the controller sends probes to this application as a control sample.
     """
     return [f"{each.step} {each.gate}".strip() for each in records(bus) if (each.app_id, each.rule) == (app_id, RULE)]
 

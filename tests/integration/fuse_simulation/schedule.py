@@ -44,7 +44,7 @@ def _time_passes(world: World) -> None:
 
 
 def _job_changes(world: World) -> None:
-    """Change a job: its stage starts or stops running away or hanging, or ends, or a new run of the job starts."""
+    """Change a job: its stage becomes a runaway, hangs, recovers or ends, or a new run of the job starts."""
     app_id = _application(world)
     stage = world.stages[app_id]
     change = world.random.randrange(9)

@@ -77,7 +77,7 @@ class Kafka:
     owner: object = None
 
     def append(self, topic: str, key: str, content: bytes, message: Message | None = None) -> None:
-        """Append one record with the broker's time, with its message if that is known."""
+        """Append one record with the broker's time, and with its parsed message if that is known."""
         self.topics.setdefault(topic, []).append(Entry(key, content, self.now_ms, message))
 
     def of(self, topic: str) -> list[Entry]:

@@ -49,7 +49,7 @@ def rows(
 
 
 def test_runs_are_counted_by_their_end_and_by_the_policy(client: Client):
-    """A healthy run on which the policy would act is false; a failed one is right; undecided runs do not count."""
+    """Healthy runs on which the policy would act count as false, failed runs as right, undecided runs not at all."""
     store(client, "live", rows("quiet", QUIET))
     store(client, "live", rows("spilling", SPILLING))
     store(client, "live", rows("failed", SPILLING, "failed"))

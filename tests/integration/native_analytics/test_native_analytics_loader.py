@@ -169,7 +169,7 @@ def test_missing_dependency_at_start_is_one_sentence(
 ) -> None:  # fmt: skip
     """A loader that cannot start prints the reason in one sentence, without a traceback.
 
-    The exit code shows what kind of reason it is.
+    The exit code shows the kind of this reason.
     """
     loader = make_loader(settings.clickhouse_url)
     loader.environment[variable] = value

@@ -180,8 +180,8 @@ def test_logs_deleted_while_stopped_are_forgotten(tmp_path: Path, state: str, ex
 def test_missing_finished_log_is_forgotten_across_restarts(tmp_path: Path, state: str) -> None:
     """The position of a missing log is deleted after six hours, even if the shipper restarts in between.
 
-    For a finished log the six hours start at the time of its position; for an unfinished log they restart at each
-    start.
+    For a finished log, the six hours start at the time of its position. For an unfinished log, they restart at each
+    start of the shipper.
     """
     write(tmp_path / "here", 1)
     written_ms = int((NOW - FORGET_SECONDS + 600) * 1000)

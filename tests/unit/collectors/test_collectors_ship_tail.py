@@ -506,7 +506,7 @@ def test_history_of_a_killed_watched_driver_is_due(abandonable: Folder, name: st
 def test_log_of_a_killed_driver_ends_torn(abandonable: Folder, *, restarted: bool) -> None:
     """The log of a killed driver is finished and is not read again.
 
-    The last health fact of the log has the state torn.
+    The last health fact of the log has the flag `torn`.
     """
     abandonable.write("app-1.inprogress", header() + task(1) + task(2)[:20])
     abandonable.read()

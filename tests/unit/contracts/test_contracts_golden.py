@@ -46,7 +46,7 @@ def _value(message: Message, field: FieldDescriptor) -> Any:
 
 
 def _as_row(message: Message) -> dict[str, Any]:
-    """Return the present fields of a message.
+    """Return the fields of a message that are set.
 
     All lists and maps are included, because the wire format does not distinguish empty from absent.
     """

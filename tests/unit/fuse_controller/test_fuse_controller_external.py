@@ -1,4 +1,4 @@
-"""Acts of the external actuator: whose receipts count, and what shows the outcome."""
+"""Acts of the external actuator: which receipts the controller accepts, and what shows the outcome."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def test_datafusion_reads_batches_without_pyarrow() -> None:
 
 
 def test_rejected_records_have_index_and_reason() -> None:
-    """A record without a value and a truncated record are rejected with different reasons; the batch has the others."""
+    """A record without a value and a truncated record are rejected with different reasons; the batch has the rest."""
     whole = fact_pb2.Fact(app_id="a").SerializeToString()
     decoded = decode(descriptor_set(), "sparkfuse.contracts.Fact", [whole, None, whole[:-1], whole])
 

@@ -78,7 +78,7 @@ def test_default_prices_are_those_of_the_default_cloud():
     ],
 )  # fmt: skip
 def test_sparkfuse_yaml_overrides_prices(tmp_path, text, expected):
-    """Each price can be set; the others keep the default of the cloud."""
+    """Each price can be set separately; the other prices keep the default of the cloud."""
     prices = prices_of(tmp_path, text)
 
     assert (prices.core_hour, prices.gib_hour) == pytest.approx(expected)

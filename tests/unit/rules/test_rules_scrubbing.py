@@ -24,7 +24,7 @@ def _named(kind: str) -> list[object]:
 
 @pytest.mark.parametrize(("text", "kept"), _named("scrub"))
 def test_secrets_are_masked(text: str, kept: str) -> None:
-    """A secret becomes three stars, the words around it stay, and scrubbing again changes nothing."""
+    """A secret is replaced by three asterisks, the words around it are kept, and scrubbing again changes nothing."""
     assert scrub(text) == kept
     assert scrub(kept) == kept
 

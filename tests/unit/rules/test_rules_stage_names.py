@@ -292,7 +292,7 @@ def test_stage_with_the_scope_of_an_exchange_only_is_a_write() -> None:
 
 
 def test_many_tables_are_counted() -> None:
-    """A short name stays within its length limit; it shows how many tables have no room in the name."""
+    """A short name stays within its length limit; if tables are left out, the name shows how many."""
     scans = [(f"Scan t{n}", 0, f"lake.a_rather_long_table_{n}") for n in range(9)]
     found = name_query(123_456, plans=[plan(("SortMergeJoin", -1), *scans)])
 

@@ -52,7 +52,7 @@ def test_changed_baseline_is_fitted_again_for_every_run():
 
 
 def test_absent_fit_is_cached_too():
-    """The absence of a fit is cached too, because a new stage without enough runs requests a fit as often as others."""
+    """The absence of a fit is cached too: a stage without enough runs requests its fit as often as other stages."""
     fits, made = FitCache(), list[int]()
     for _ in range(3):
         assert fits.get(key("new"), 7, lambda: made.append(7)) is None
