@@ -1,6 +1,6 @@
 """Determines the outcome of an act: its target ended, the target still runs, or the outcome is unknown.
 
-Rows of `live` decide first: if a stage, its query or its run ended, its tasks are free. A killed task has ended if it
+Rows of `live` decide first: if a stage, its query or its run ended, its tasks have ended. A killed task has ended if it
 sends no more rows while other tasks of the run still do. A receipt of the hook is only a hint that the act was
 incomplete. Without rows and receipt, the outcome is unknown. A driver that was ended from outside sends no fact of its
 end, so for an external stop the receipt of the external actuator shows the end.

@@ -17,7 +17,7 @@ class RuleCosts:
 
     ``cost`` is what the runs had cost when the fuse acted on them. ``cost_avoided`` is the estimated cost of the rest
     of these runs, for acts that ended the work; ``acts_with_cost_avoided`` is the number of acts in this sum.
-    ``cost_missed`` is what runs cost from a probe with the answer "would act" until their stage failed.
+    ``cost_missed`` is the cost of runs from a probe with the answer "would act" until the failure of the probed stage.
     """
 
     currency: str | None = None

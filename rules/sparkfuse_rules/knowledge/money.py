@@ -14,8 +14,8 @@ def cost(core_seconds: float | None, gib_seconds: float | None, prices: Prices |
     cost = core_seconds / 3600 x core_hour + gib_seconds / 3600 x gib_hour
 
     Args:
-        core_seconds: sum over executors of their cores x the seconds of their lives.
-        gib_seconds: sum over executors of their memory in GiB x the seconds of their lives.
+        core_seconds: sum over executors of cores x lifetime in seconds.
+        gib_seconds: sum over executors of memory in GiB x lifetime in seconds.
         prices: prices of a core-hour and of a GiB-hour; None if costs are switched off.
     """
     if not core_seconds or gib_seconds is None or prices is None:

@@ -20,7 +20,7 @@ HOUR_MS = 3_600_000
 
 @pytest.fixture
 def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Return a function that shifts the system time of Spark's JVM by seconds."""
+    """Return a function that shifts the system time of Spark's JVM by a number of seconds."""
     library, offset, settings = tmp_path / "libset_clock.so", tmp_path / "offset", tmp_path / "conf"
     source = Path(__file__).parent / "set_clock.rs"
     options = ["--edition", "2021", "-O", "--crate-type", "cdylib", "-C", "panic=abort"]

@@ -25,7 +25,7 @@ def test_too_few_runs_are_explained() -> None:
 
 
 def test_explained_expectation_is_the_evaluated_one() -> None:
-    """Given an amount of work, the expectation is that of an ended stage; otherwise it is for the usual work."""
+    """If an amount of work is given, the expectation is for that work; otherwise it is for the usual work."""
     samples = [run(number, 30_000 * (1 + number), 1_000_000 * (1 + number)) for number in range(8)]
 
     assert explain(samples, NOW, Work(4_000_000)).expected == expect(samples, 4_000_000, None, NOW)

@@ -57,7 +57,7 @@ class StateCache:
         return found
 
     def put(self, state: str, name: str, value: Any) -> None:
-        """Cache ``value``; None for a value that was removed."""
+        """Cache ``value``; None means that the value was removed."""
         place = (state, self.key)
         values = self._values.get(place)
         if values is None:
