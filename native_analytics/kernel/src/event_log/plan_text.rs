@@ -12,7 +12,8 @@ pub use detail::detail;
 
 /// Splits off the number of a codegen scope: `WholeStageCodegen (3)` has the operator `WholeStageCodegen`.
 ///
-/// Fingerprints ignore the number, so limits count operators. Both parts together are the whole name.
+/// Fingerprints ignore the number, so the limits count distinct operators without their numbers. Both parts together
+/// are the whole name.
 pub fn split_codegen_number(name: &str) -> (&str, &str) {
     let Some((operator, digits)) = name.strip_suffix(')').and_then(|name| name.rsplit_once('(')) else {
         return (name, "");

@@ -94,7 +94,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Logs have heartbeats only if Spark is configured so; each heartbeat has the peaks of every stage that ran.
+    /// Logs contain heartbeats only if Spark is configured to log them; each heartbeat has the peaks of every stage
+    /// that ran.
     pub fn executor_metrics_update(&mut self, reader: &mut Reader<'_>) -> VisitResult {
         let mut executor = None;
         let mut rows = Vec::new();

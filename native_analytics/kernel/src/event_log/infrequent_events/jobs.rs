@@ -11,7 +11,7 @@ use crate::event_log::json::reader::Reader;
 use crate::event_log::plan_text::split_codegen_number;
 use crate::event_log::tables::{Accumulator, Job, StageInfo, Tables};
 
-/// The plugin and the fingerprint have the same limits, so that a stage has one fingerprint live and offline.
+/// The plugin and the fingerprint have the same limits, so that a stage has the same fingerprint live and offline.
 const MAX_STAGES: usize = crate::shared::limits::MOST_STAGES;
 const MAX_RDDS: usize = 256;
 const MAX_SCOPES: usize = 64;

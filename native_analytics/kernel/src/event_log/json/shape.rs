@@ -97,7 +97,7 @@ impl Reader<'_> {
         self.members(shape, row)
     }
 
-    /// Reads the remaining members up to the closing brace, from the first key on.
+    /// Reads the members from the first key up to the closing brace.
     #[inline(always)]
     pub fn members(&mut self, shape: &'static [Member], row: &mut Row) -> Result<(), LineError> {
         let mut next = 0usize;

@@ -20,7 +20,7 @@ public final class Fuse {
     limits = blocks;
   }
 
-  /** Returns the limits of blocks, or null without the plugin or with {@code fuse=off}. */
+  /** Returns the limits of blocks; null if there is no plugin or if {@code fuse=off}. */
   public static BlockLimits limits() {
     return limits;
   }

@@ -35,7 +35,7 @@ final class BlockGates {
     boolean held;
     boolean inSafePoint;
 
-    /** Time since the limit was exceeded, and the longest wait for a safe point. */
+    /** Time since the limit was exceeded, and the longest wait for the end of a safe point. */
     long overMs;
 
     long safePointMs;

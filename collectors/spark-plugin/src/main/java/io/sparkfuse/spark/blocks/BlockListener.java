@@ -10,7 +10,7 @@ import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
 
-/** Counts the jobs, stages and tasks of blocks. No error leaves this class. */
+/** Counts the jobs, stages and tasks of blocks. This class passes no error on to Spark. */
 final class BlockListener extends SparkFirehoseListener {
   private final Blocks blocks;
   private final FaultCounter faults;

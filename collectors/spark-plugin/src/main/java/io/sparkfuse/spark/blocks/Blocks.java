@@ -139,7 +139,7 @@ final class Blocks {
    * messages for the owner to {@code warnings}.
    *
    * @param held whether a hold of the owner prevents every stop
-   * @param safePointMs how long a stop waits while the block is in a safe point
+   * @param safePointMs how long a stop may wait while the block is in a safe point
    */
   synchronized Map<Integer, String> decide(
       boolean held, long safePointMs, int taskCores, List<String> warnings) {

@@ -55,8 +55,8 @@ public final class StageRegistry {
   }
 
   /**
-   * Sets what the owner planned for the application: the price of a core-hour, 0 if it is unknown,
-   * and the time from the start to the deadline in ms, or null.
+   * Sets the price of a core-hour (0 if unknown) and the time from the application's start to its
+   * deadline in ms (null if it has none).
    */
   public synchronized void plan(double pricePerCoreHour, Long untilDeadlineMs) {
     application.plan(pricePerCoreHour, untilDeadlineMs);

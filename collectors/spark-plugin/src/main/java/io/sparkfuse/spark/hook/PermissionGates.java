@@ -35,8 +35,8 @@ final class PermissionGates {
   }
 
   /**
-   * Refuses a signal if the owner switched the fuse off; only warns if the owner allows only
-   * warnings.
+   * Refuses a signal if the owner switched the fuse off; turns a stop into a warning if the owner
+   * allows only warnings.
    */
   static GateResult mode(GateContext context) {
     if (context.isSwitch()) {

@@ -8,7 +8,7 @@ import java.util.function.LongConsumer;
  * to 64 bytes per entry; it counts the ids that do not fit.
  */
 final class LongMap {
-  /** Value of an id that is known and has no value yet. */
+  /** Marks an id that is known but has no value yet. */
   private static final long NONE = Long.MIN_VALUE;
 
   private static final long FREE = -1;

@@ -8,7 +8,7 @@ import java.util.Set;
 
 /** Names what a scan reads: the table or path, and the format. */
 final class ScanDetail {
-  /** Scans that name no table and no path. */
+  /** Scans that name neither a table nor a path. */
   private static final Set<String> OTHER_SCANS =
       new HashSet<>(Arrays.asList("ExistingRDD", "OneRowRelation"));
 

@@ -23,14 +23,15 @@ final class SqlPlanCopier {
   static final int MAX_CONDITIONS = 256;
 
   /**
-   * A character takes at most three bytes, so with numbers and tags the record stays below 256 kB.
+   * Maximum number of characters. A character takes at most three bytes, so with numbers and tags
+   * the record stays below 256 kB.
    */
   static final int MAX_CHARS = 60_000;
 
-  /** Nodes beyond this limit have an empty detail. */
+  /** Maximum number of characters of all details; further nodes have an empty detail. */
   static final int MAX_DETAIL_CHARS = 30_000;
 
-  /** Nodes beyond this limit are not counted. */
+  /** Maximum number of nodes that are visited; further nodes are not counted. */
   static final int MAX_VISITS = 20_000;
 
   private static final class Visit {

@@ -23,7 +23,7 @@ final class TargetName {
   }
 
   /**
-   * Returns the last two components of a path, without directories of partitions such as {@code
+   * Returns the last two components of a path, without partition directories such as {@code
    * day=2026-11-24} and without user information.
    */
   static String path(String text) {

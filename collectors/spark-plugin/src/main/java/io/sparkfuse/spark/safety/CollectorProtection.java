@@ -52,8 +52,8 @@ public final class CollectorProtection {
   private volatile Level level = Level.ALL;
 
   /**
-   * Creates a closed protection that stays open for {@code pauseMs}, and twice as long after each
-   * failed probe.
+   * Creates a closed protection. Once open, it stays open for {@code pauseMs}, and twice as long
+   * after each failed probe.
    */
   public CollectorProtection(LoadMonitor loadMonitor, long pauseMs, Listener listener) {
     this.loadMonitor = loadMonitor;

@@ -71,7 +71,7 @@ public final class DriverRpcClient {
     return application;
   }
 
-  /** Returns whether the collector is on, by the last reply. */
+  /** Returns whether the collector is on, according to the driver's last reply. */
   public boolean wanted() {
     return wanted;
   }

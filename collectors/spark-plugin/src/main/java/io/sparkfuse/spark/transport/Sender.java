@@ -183,7 +183,7 @@ public final class Sender {
     return waiting() == 0 || application.get() == null || stopsWaiting();
   }
 
-  /** Returns whether remaining records are given up because the application stops. */
+  /** Returns whether the remaining records are given up because the application is stopping. */
   private boolean stopsWaiting() {
     return stopping && (backoff.state().equals("open") || SteadyClock.ms() >= drainUntilMs);
   }

@@ -186,7 +186,9 @@ class CircuitBreakerTest {
     }
   }
 
-  /** An act waits only for safe points of the jobs that it stops, and only for a limited time. */
+  /**
+   * An act waits only while a job that it stops is in a safe point, and only for a limited time.
+   */
   @Test
   void signalWaitsForTheSafePointOfItsJobs() throws Exception {
     start("spark.sparkfuse.fuse.safePoint", "700ms");

@@ -39,7 +39,7 @@ final class InMemoryEdge implements Clock, Controls, Counters, Actuator, Receipt
   /** How long job code is in a safe point, for {@link #awaitSafePoint}. */
   long safePointMs;
 
-  /** Runs while the hook waits for a safe point. */
+  /** Runs while the hook waits for the end of a safe point. */
   Runnable inSafePoint = () -> {};
 
   /** Actions that were carried out; a warning is "warn". */

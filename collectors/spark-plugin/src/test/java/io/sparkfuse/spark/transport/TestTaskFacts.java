@@ -6,7 +6,7 @@ import io.sparkfuse.contracts.TaskStarted;
 import io.sparkfuse.spark.facts.Lane;
 import java.util.Random;
 
-/** Creates task starts and task ends with distinct, realistic values, as of tasks that shuffle. */
+/** Creates task starts and task ends with distinct, realistic values, as for tasks that shuffle. */
 final class TestTaskFacts {
   private static final long NOW_MS = 1_700_000_000_000L;
   private final Random random = new Random(7);

@@ -111,7 +111,7 @@ final class ApplicationSilence {
 
   /**
    * Sets the columns of the application's row. An event log does not report running tasks, so
-   * {@code stalled_ms} needs a plugin. If it is unknown whether a job runs, neither {@code
+   * {@code stalled_ms} needs a plugin. If it is unknown whether a job is running, neither {@code
    * stalled_ms} nor {@code idle_ms} is set.
    */
   void fill(AppLive.Builder row, ApplicationJobs jobs) {

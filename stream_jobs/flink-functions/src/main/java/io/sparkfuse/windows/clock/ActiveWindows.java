@@ -74,7 +74,7 @@ final class ActiveWindows {
     boolean ended = endedAtMs != null && endedAtMs <= windowEndMs;
     Long last = activeEndsMs.floor(windowEndMs);
     if (last == null) {
-      // Only a late end of the application is left; it needs no rows by itself.
+      // Only a late end of the application can be left; a late end alone needs no rows.
       return ended && activeEndsMs.isEmpty();
     }
     return windowEndMs - last >= (ended ? Application.GRACE_MS : SILENT_MS);

@@ -96,8 +96,8 @@ public final class ApplicationExecutors {
    * one for each present executor that sampled before but not in this window.
    *
    * @param pauses for each executor, the sample with the longest GC pause of the window
-   * @param activeMs time in windows in which any fact of the application arrived, including this
-   *     one
+   * @param activeMs total time of the windows in which any fact of the application arrived,
+   *     including this window
    */
   public List<ExecutorLive> rows(
       List<ExecutorSample> samples,
