@@ -52,6 +52,8 @@ def test_hung_task_pages_once_and_runaway_is_stopped(stack: RunningStack, jobs: 
         assert len({labels["severity"] for labels in notified}) == len(notified), notified
         assert len(stack.pages("runaway_sort", "stage_runaway_spill")) == 1
         assert runs[0]["completeness"] == 1.0
+        checks = stack.ask("doctor", "--home", str(stack.home))
+        assert [check for check in checks if check["state"] == "failed"] == []
     finally:
         for job in (hung, runaway):
             job.stop()

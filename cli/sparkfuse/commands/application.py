@@ -13,6 +13,7 @@ from sparkfuse.commands import (
     collector,
     compare,
     deadletters,
+    doctor,
     fuse,
     history,
     kafka,
@@ -31,6 +32,7 @@ ALWAYS = {
 MORE = {
     "backfill": {1: "a log could not be read"},
     "audit": {1: "the chain of records is broken, with --verify"},
+    "doctor": {1: "a part has failed"},
     "demo": {1: "an expected page is missing, or an unexpected one arrived"},
     "off": {1: "the application refused"},
     "on": {1: "the application refused"},
@@ -89,6 +91,7 @@ def _epilog(more: Mapping[int, str]) -> str:
 
 
 compare.add_to(application)
+application.command()(doctor.doctor)
 pipeline.add_to(application)
 history.add_to(application)
 share.add_to(application)

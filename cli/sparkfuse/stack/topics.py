@@ -59,7 +59,7 @@ def ensure_topics(settings: Settings) -> list[str]:
         access = KafkaAccess(settings)
         found = access.describe(dict.fromkeys(wanted, ("DESCRIBE",)))
         created = _create(access.admin, settings, {name: wanted[name] for name in wanted if found[name] is None})
-        unchecked = [name for name in wanted if found[name] and not _may_check(found[name])]
+        unchecked = [name for name in wanted if found[name] and not may_check_settings(found[name])]
         for name in wanted.keys() - {*created, *unchecked}:
             access.check_settings(name, wanted[name])
     except KafkaUnavailableError as error:
@@ -70,7 +70,7 @@ def ensure_topics(settings: Settings) -> list[str]:
     return created
 
 
-def _may_check(description: Any) -> bool:
+def may_check_settings(description: Any) -> bool:
     """Return whether the principal may read the topic's settings; True if the broker returns no operations."""
     names = {operation.name for operation in description.authorized_operations or ()}
     return not names or "DESCRIBE_CONFIGS" in names
