@@ -152,7 +152,7 @@ def apply(home: Home = DEFAULT_HOME, seconds: Patience = 300.0) -> None:
         if time.monotonic() - started > seconds:
             raise StartError(f"detection did not restart within {seconds:.0f} s; see {home}/logs/detect.log")
         time.sleep(POLL_SECONDS)
-    typer.echo(f"detection uses {count} rules after {time.monotonic() - started:.0f} s; its state was kept")
+    typer.echo(f"detection restarted in {time.monotonic() - started:.0f} s with {count} rules and its earlier state")
 
 
 def _query(statement: str) -> Iterable[tuple[int, str | None]]:
