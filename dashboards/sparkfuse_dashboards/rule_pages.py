@@ -67,11 +67,11 @@ def _after(duration: str) -> str:
 
 
 def _where_decidable(rule: Rule) -> str:
-    """Return a sentence on where the rule can be evaluated: while a job runs, from an event log, or both."""
+    """Return a sentence on where the rule can be evaluated: while an application runs, from an event log, or both."""
     live, offline = decidable(rule, "live"), decidable(rule, "offline")
     if live and offline:
-        return "The rule can be evaluated while a job runs and from an event log."
-    return f"The rule can only be evaluated {'while a job runs' if live else 'from an event log'}."
+        return "The rule can be evaluated while an application runs and from an event log."
+    return f"The rule can only be evaluated {'while an application runs' if live else 'from an event log'}."
 
 
 def _params(rule: Rule) -> Iterator[str]:

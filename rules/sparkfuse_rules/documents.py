@@ -59,7 +59,8 @@ def _policy_rows(rules: Iterable[Rule]) -> Iterator[str]:
                 scope_of_view(rule.view) or "",
                 f"{rule.summary}; {policy.severity}" + (f", `{policy.when}`" if policy.when != "TRUE" else ""),
                 "<br>".join(f"`{_condition(each)}`" for each in signal_conditions(rule)),
-                ", ".join(f"`{action}`" for action in policy.actions) + (" (approved)" if policy.approval else ""),
+                ", ".join(f"`{action}`" for action in policy.actions)
+                + (" (needs an approval)" if policy.approval else ""),
                 policy.excludes,
                 "; ".join(_wrong_cases(policy)),
             )

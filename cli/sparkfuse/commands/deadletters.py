@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 MAX_SHOWN_BYTES = 2_000
 commands = typer.Typer(help="List, show and replay records that a component could not process.")
-Since = Annotated[str, typer.Option("--since", help="Only letters that are at most this old, such as 30m, 24h or 7d.")]
-Topic = Annotated[str, typer.Option("--topic", help="Only records of this topic, named without the prefix.")]
-Component = Annotated[str, typer.Option("--component", help="Only letters of this component, such as windows.")]
-Reason = Annotated[str, typer.Option("--reason", help="Only letters whose reason contains this text.")]
+Since = Annotated[
+    str, typer.Option("--since", help="Only dead letters that are at most this old, such as 30m, 24h or 7d.")
+]
+Topic = Annotated[str, typer.Option("--topic", help="Only dead letters from this topic, named without the prefix.")]
+Component = Annotated[str, typer.Option("--component", help="Only dead letters of this component, such as windows.")]
+Reason = Annotated[str, typer.Option("--reason", help="Only dead letters whose reason contains this text.")]
 LetterId = Annotated[str, typer.Argument(help="Id of a dead letter, as shown by `sparkfuse deadletters list`.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print how many records would be replayed.")]
 

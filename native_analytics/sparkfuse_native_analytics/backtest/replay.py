@@ -126,7 +126,7 @@ def _undecidable_reason(rule: Rule) -> str | None:
     if rule.view not in VIEWS_IN_HISTORY:
         return f"needs the view {rule.view}, which history does not contain"
     if lacking := undecidable_columns(rule, "history"):
-        return f"needs columns that exist only while a job runs: {', '.join(lacking)}"
+        return f"needs columns that exist only while an application runs: {', '.join(lacking)}"
     return None
 
 

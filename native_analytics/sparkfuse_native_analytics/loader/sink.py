@@ -56,7 +56,7 @@ class Sink:
             except tenacity.RetryError as error:
                 raise StoppedError from error
             if retrying.statistics.get("attempt_number", 1) > 1:
-                _log.info("the store accepts %s again", name)
+                _log.info("the store accepts inserts into table %s again", name)
 
     def _insert(self, name: str, table: pa.Table, token: str) -> None:
         settings = {"insert_deduplication_token": token, "insert_deduplicate": 1, "async_insert": 0}
@@ -69,7 +69,9 @@ class Sink:
                 return
             self._on_refusal(table)
             if state.attempt_number == 1:
-                _log.warning("the store rejects %s, retrying: %s", table, " ".join(str(error).split())[:300])
+                _log.warning(
+                    "the store rejects inserts into table %s, retrying: %s", table, " ".join(str(error).split())[:300]
+                )
 
         return tenacity.Retrying(
             stop=tenacity.stop_any(tenacity.stop_when_event_set(self._stop), *stops),

@@ -81,9 +81,8 @@ def undecidable(rules: Iterable[CompiledRule], views: Mapping[str, Any]) -> list
     found = []
     for rule in rules:
         if rule.undecidable:
-            found.append(
-                Undecidable(rule, f"needs columns that exist only while a job runs: {', '.join(rule.undecidable)}")
-            )
+            columns = ", ".join(rule.undecidable)
+            found.append(Undecidable(rule, f"needs columns that exist only while an application runs: {columns}"))
         elif rule.view not in views:
             found.append(Undecidable(rule, f"needs the view {rule.view}, which no event log can fill"))
     return found

@@ -68,7 +68,7 @@ def _query_columns(application: Application) -> Iterator[Mapping[str, Any]]:
 
 
 def display_name_messages(application: Application, cluster: str, tenant: str, now_ms: int) -> Iterator[DisplayName]:
-    """Yield the display names of all queries and stages, as the detect job writes them while a job runs."""
+    """Yield the display names of all queries and stages, as the detect job writes them while an application runs."""
     if application.app_id is None or application.started_ms is None:
         return
     common: dict[str, Any] = {

@@ -36,7 +36,7 @@ _WRITES = re.compile(
 
 @dataclass(frozen=True)
 class Part:
-    """The numbers of the nodes that run as one stage.
+    """The indexes of the nodes that run as one stage.
 
     ``output`` is the boundary above the nodes (None at the end of the query); ``inputs`` are the boundaries below them.
     """
@@ -59,7 +59,7 @@ class _Scopes:
 class QueryPlan:
     """One version of a physical plan, with the columns of the fact SqlPlan and of the kernel's table plan_nodes.
 
-    ``node_parents`` has the number of each node's parent, -1 (or None) for the root; a parent comes before its
+    ``node_parents`` has the index of each node's parent, -1 (or None) for the root; a parent comes before its
     children. ``node_details`` may be shorter than ``node_names`` or empty.
     """
 
@@ -74,7 +74,7 @@ class QueryPlan:
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
-        """The number of each node's parent; -1 if the node has no parent or a parent that does not come before it."""
+        """The index of each node's parent; -1 if the node has no parent or a parent that does not come before it."""
         given = (*self.node_parents[:MOST_NODES], *(-1,) * len(self.names))
         return tuple(
             parent if parent is not None and 0 <= parent < node else -1
@@ -83,7 +83,7 @@ class QueryPlan:
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
-        """The numbers of each node's children, in their order."""
+        """The node indexes of each node's children, in plan order."""
         found: list[list[int]] = [[] for _ in self.names]
         for node, parent in enumerate(self.parents):
             if parent >= 0:

@@ -153,7 +153,7 @@ def test_undecidable_rules_are_listed_with_reason(client: Client, tmp_path: Path
     undecided = {rule.rule: rule.not_decidable for rule in backtest(client, RULES, 0, FOREVER).rules}
 
     assert undecided["task_stuck"] == "needs the view task_live, which history does not contain"
-    assert undecided["deadline_at_risk"].startswith("needs columns that exist only while a job runs: ")
+    assert undecided["deadline_at_risk"].startswith("needs columns that exist only while an application runs: ")
     reason = "no run has all columns of the rule: elapsed_ms, baseline_runs, expected_ms, "
     assert undecided["stage_slow"].startswith(reason)
     assert undecided["stage_skew"] is None

@@ -140,11 +140,11 @@ def test_loader_waits_for_an_unavailable_store(
     wait_for(lambda: stored(connected) == 1000, 90, "the first facts")
     store.kill()
     produce(topics, range(1000, 20_000))
-    wait_for(lambda: "the store rejects facts" in (tmp_path / "loader.log").read_text(), 90, "the loader to notice")
+    rejects = "the store rejects inserts into table facts, retrying"
+    wait_for(lambda: rejects in (tmp_path / "loader.log").read_text(), 90, "the loader to notice")
     store.start()
-    wait_for(
-        lambda: "the store accepts facts again" in (tmp_path / "loader.log").read_text(), 60, "the loader to notice"
-    )
+    accepts = "the store accepts inserts into table facts again"
+    wait_for(lambda: accepts in (tmp_path / "loader.log").read_text(), 60, "the loader to notice")
     wait_for(lambda: stored(connected) >= 20_000, 90, "all facts")
 
     assert loader.process.poll() is None

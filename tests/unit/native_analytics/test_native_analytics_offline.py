@@ -307,7 +307,7 @@ def test_undecidable_rules_have_a_reason(read):
     """Rules that need a running job are listed with their columns that event logs do not have."""
     undecided = {each["rule"]: each["reason"] for each in analyze(read(nightly(0, 1_000)), RULES)["not_decidable"]}
 
-    assert undecided["task_stuck"] == "needs columns that exist only while a job runs: stalled_ms, activity"
+    assert undecided["task_stuck"] == "needs columns that exist only while an application runs: stalled_ms, activity"
     assert {"stage_runaway_spill", "node_bad", "storage_slow", "executor_silent", "deadline_at_risk"} < set(undecided)
     assert not {"executor_lost", "executor_churn", "job_failed", "task_failures", "fetch_failed"} & set(undecided)
     assert not {"task_straggler", "application_incomplete", "collector_lossy"} & set(undecided)
