@@ -40,7 +40,7 @@ class Page:
 
 
 def pages(delivery: Delivery) -> list[Page]:
-    """Return the pages in one delivery that has Alertmanager's webhook format, version 4."""
+    """Return the notifications in one delivery that has Alertmanager's webhook format, version 4."""
     return [_page(alert, delivery.received_ms) for alert in delivery.payload.get("alerts", [])]
 
 
@@ -74,7 +74,7 @@ class FuseStep:
 
 
 class EventCollector:
-    """Collects pages, findings and steps of the fuse; call `poll` often.
+    """Collects notifications, findings and steps of the fuse; call `poll` often.
 
     Args:
         receiver: the webhook.
@@ -101,7 +101,7 @@ class EventCollector:
         self.evidence_ms: dict[tuple[str, str], int] = {}
 
     def poll(self) -> list[Page | FuseStep]:
-        """Return the pages and steps that arrived since the last call, oldest first within each source."""
+        """Return the notifications and steps that arrived since the last call, oldest first within each source."""
         self._read_topics()
         new_pages = self._read_webhook()
         new_steps = self.steps[len(self.steps) - self._new_steps :] if self._new_steps else []
@@ -144,9 +144,9 @@ class EventCollector:
         return found
 
     def seconds_to_page(self, page: Page) -> float | None:
-        """Return the seconds from the end of the evidence's window until the webhook received the page.
+        """Return the seconds from the end of the evidence's window until the webhook received the notification.
 
-        The result is None if the page has no finding.
+        The result is None if the notification has no finding.
         """
         evidence = self.evidence_ms.get((page.rule, page.job))
         return None if evidence is None else (page.arrived_ms - evidence) / 1000

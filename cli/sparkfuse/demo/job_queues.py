@@ -21,7 +21,7 @@ class Run:
         process: the Spark driver of the case.
         paged: rules that notified about this run.
         acted: whether the fuse acted on this run.
-        exit_code: exit code of the driver; None while it runs, or if it was stopped after its page.
+        exit_code: exit code of the driver; None while the driver runs, or if it was stopped after a notification.
         over: whether the run has ended.
     """
 
@@ -69,7 +69,7 @@ class JobQueues:
         return not any(self._waiting.values()) and all(run.over for run in self.runs)
 
     def run_of(self, job: str) -> Run | None:
-        """Return the latest run of a job; a page that names the job refers to this run."""
+        """Return the latest run of a job: the run that a notification about this job means."""
         return next((run for run in reversed(self.runs) if run.case.job == job), None)
 
     def stop(self) -> None:

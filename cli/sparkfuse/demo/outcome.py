@@ -14,7 +14,7 @@ class Outcome:
 
     Attributes:
         case: the case.
-        exit_code: exit code of its Spark job; None if the demonstration stopped the job after its page.
+        exit_code: exit code of its Spark job; None if the demonstration stopped the job after a notification.
         paged: rules that notified about the job during the run or shortly after it.
         acted: whether the fuse acted on the job.
     """
@@ -30,7 +30,7 @@ def failures(outcomes: Iterable[Outcome], unexpected_pages: Sequence[str]) -> li
 
     Args:
         outcomes: one outcome for each case.
-        unexpected_pages: pages about jobs that the demonstration did not run.
+        unexpected_pages: notifications about jobs that the demonstration did not run.
     """
     found = [sentence for outcome in outcomes for sentence in _failures_of(outcome)]
     return [*found, *(f"unexpected page: {page}" for page in unexpected_pages)]

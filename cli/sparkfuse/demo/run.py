@@ -28,7 +28,8 @@ HOUR_MS = 3_600_000
 LIMIT_SECONDS = 900.0
 """The time limit: the jobs take about four minutes on two quiet cores; a machine three times slower still finishes."""
 LAST_PAGES_SECONDS = 45.0
-"""The wait for pages after the last job: one window, detection, and Alertmanager's ten seconds to group warnings."""
+"""How long to wait for notifications after the last job: a window, detection, and ten seconds in which Alertmanager
+groups warnings."""
 ACTED = ("ended",)
 
 

@@ -23,7 +23,7 @@ class Case:
         environment: environment variables of the job.
         configuration: Spark settings of the job in addition to those of the plugin.
         fuse: whether the fuse must stop the job.
-        stop_when_paged: whether the demonstration stops the job after its page, because the job never ends by itself.
+        stop_when_paged: whether the demonstration stops the job after its notification; the job never ends by itself.
         queue: cases of one queue run one after the other, the queues in parallel.
     """
 

@@ -1,4 +1,4 @@
-"""One interface to the folders that the shipper follows: local folders, and folders in a store that fsspec supports."""
+"""One interface to the folders that the shipper follows: local folders, and folders that fsspec can read."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ READ_AHEAD = 1024 * 1024
 class Item(NamedTuple):
     """A file or folder.
 
-    ``identity`` changes if another file gets the same name. ``identity`` is empty if the store has no value that
-    identifies a file.
+    ``identity`` changes if another file gets the same name. In an object store, ``identity`` is empty.
     """
 
     name: str
@@ -145,7 +144,7 @@ class RemoteFiles:
         return prefetched.content[offset - prefetched.start :][:size]
 
     def identity(self, path: str) -> str:  # noqa: ARG002  an object has no identity
-        """Return an empty string: a store writes a new object when a file grows, so no value identifies the file."""
+        """Return an empty string: when a file grows, an object store replaces it, so no value identifies the file."""
         return ""
 
     def display_path(self, path: str) -> str:
@@ -179,7 +178,7 @@ def _item(path: str, info: dict[str, Any]) -> Item:
 
 
 def _with_os_errors(work: Callable[[], Any]) -> Any:
-    """Call a store's client and convert its own exceptions to OSError, which the caller retries."""
+    """Call a client of fsspec and convert its own exceptions to OSError, which the caller retries."""
     try:
         return work()
     except OSError:

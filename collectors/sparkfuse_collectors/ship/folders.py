@@ -175,7 +175,7 @@ class Folders:
         tail = LogTail(found.name, self._shipper, abandoned=self._ages.abandoned)
         tail.found = found
         age = now - found.modified_ms / 1000
-        # If a store reports no modification times, an open log may be new. Such a log counts as abandoned only if it
+        # If a file system has no modification times, an open log may be new. Such a log counts as abandoned only if it
         # does not change from now on.
         has_no_age = found.closed is False and not found.modified_ms
         if not has_no_age and age > (self._ages.abandoned if found.closed is False else self._ages.ended):
@@ -213,7 +213,10 @@ class Folders:
             folder.new_in_replacement |= new
 
     def _count_missing(self, folder: Folder, seen: set[str], now: float) -> None:
-        """Count the scans that did not find a log; a log in a folder that cannot be listed is not missing."""
+        """For each known log, count the scans that did not find it.
+
+        A log in a folder that cannot be listed does not count as missing.
+        """
         for name in seen & folder.missing.keys():
             del folder.missing[name]
         for name in [*(folder.tails.keys() - seen), *folder.absent]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sparkfuse_collectors.logs.find import FoundLog
 
-# If a closed log has no end event, another process may still be copying it, or the store may list new files late.
+# If a closed log has no end event, another process may still be copying it, or the object store may list new files
+# late.
 SETTLE_SECONDS = 60.0
 
 
@@ -12,8 +13,8 @@ class Liveness:
     """Decides whether a log is complete, from the times of the log's changes.
 
     ``abandoned_seconds`` is how long a log without a change may stay open before its writer counts as dead.
-    ``changed_at`` is when the log was last seen to contain something new, because some stores do not update a file's
-    time while it grows.
+    ``changed_at`` is when the log was last seen to contain something new, because some file systems do not update a
+    file's time while the file grows.
     """
 
     __slots__ = ("abandoned_seconds", "changed_at")

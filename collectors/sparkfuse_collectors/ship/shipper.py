@@ -210,7 +210,7 @@ class ShippingLoop:
         try:
             read = tail.read(files, self._readers, self.pace.turn_bytes, now)
         except OSError as error:
-            # The log was renamed after the scan, or the store does not answer. The next scan finds the log again.
+            # The log was renamed after the scan, or the file system does not answer. The next scan finds the log again.
             if not isinstance(error, FileNotFoundError):
                 self._report_problem("unreadable")
                 self._retry_at[tail.name] = now + RETRY_SECONDS

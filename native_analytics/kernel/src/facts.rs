@@ -11,8 +11,8 @@ use crate::schema::{Plan, SchemaError, Slot};
 use crate::values::Capacity;
 use crate::wire::{Reader, WireError, WireType};
 
-/// Maximum size of the records of one batch, in bytes: Arrow's offsets have 32 bits, and columns of oneofs add names
-/// to the records.
+/// Maximum total size of the records of one batch, in bytes. Arrow's 32-bit offsets limit a text column to 2 GiB. This
+/// limit is half of that, because the column of a oneof additionally stores a member's name for each record.
 pub const MAX_BYTES: usize = 1 << 30;
 /// Maximum number of records in one batch, so that a batch of empty records is limited too.
 pub const MAX_RECORDS: usize = 1 << 22;

@@ -162,7 +162,7 @@ class ProbeBook:
         return few and all(now_ms - at_ms >= MINUTE_MS for at_ms in sent)
 
     def external_budget(self, now_ms: int) -> int:
-        """Return how many control samples the external actuator may be asked about now."""
+        """Return how many probes of work without a finding may be sent to the external actuator now."""
         return EXTERNAL_PROBES_PER_MINUTE - sum(now_ms - at_ms < MINUTE_MS for at_ms in self._external_ms)
 
     def budget(self, now_ms: int) -> int:

@@ -62,7 +62,10 @@ def evaluated_sql(catalog: Catalog, rows: str, window_ms: int) -> str:
 
 
 def lifecycle_rows_sql(evaluated: str) -> str:
-    """Return a query of the rows that can start, continue or end a finding: (run, severities and encoded LiveRow)."""
+    """Return a query of the rows that can start, continue or end a finding.
+
+    Its columns: the run, the severities with the encoded LiveRow (``watched``), and the end of the window.
+    """
     return (
         f"SELECT `run_key`, `watched`, `rowtime` AS `window_end` FROM finding_filter(input => TABLE {evaluated}"
         " PARTITION BY `run_key`, on_time => DESCRIPTOR(`window_end`), uid => 'finding-gate')"

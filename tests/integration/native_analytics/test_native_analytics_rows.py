@@ -47,7 +47,7 @@ def stages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def of_run(log: Any) -> tuple[int, Mapping[str, Mapping[str, Any]]]:
-    """Return the number of rows of the run, and the two stages that do not read from a shuffle."""
+    """Return the number of rows (from the application's name), and the rows of both stages without a shuffle read."""
     application = read_application(log)
     found = [row for row in application.stage_rows.to_pylist() if not row["finished_shuffle_read_bytes"]]
     made = sorted(found, key=lambda row: row["stage_id"])

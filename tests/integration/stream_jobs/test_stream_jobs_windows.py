@@ -351,7 +351,7 @@ def test_failures_have_one_row_per_class(seen: Seen) -> None:
 
 
 def test_silent_executor_repeats_its_last_gauges(seen: Seen) -> None:
-    """The row of a silent executor repeats its last gauges and has the silent time.
+    """The row of a silent executor repeats its last gauges and states how long it has been silent.
 
     The row is repeated only while the application is active.
     """

@@ -142,7 +142,7 @@ def test_annotations_describe_the_latest_firing_run():
 def test_alert_has_start_and_end(fields, starts_ms, ends_ms):
     """Each firing alert has an end time, so it expires if it is not sent again.
 
-    If the clock of the finding is in the future, the alert has an end time too.
+    An alert also has an end time if the finding's times are ahead of the local clock.
     """
     actual = alert(**fields)
 

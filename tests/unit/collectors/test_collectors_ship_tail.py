@@ -123,7 +123,7 @@ class Folder:
 
 
 class StoreWithoutIdentities(LocalFiles):
-    """A file store that does not report identities of files, such as inodes."""
+    """A file system that does not report identities of files, such as inodes."""
 
     def children(self, folder: str) -> Iterator[Item]:
         for item in super().children(folder):
@@ -276,14 +276,14 @@ def test_deleted_unread_file_is_a_gap(folder: Folder) -> None:
     assert len(folder.gaps_and_duplicates["bulk"]) == 1
 
 
-@pytest.mark.parametrize("meanwhile", ["running", "suspended", "restarted", "in a store"])
+@pytest.mark.parametrize("meanwhile", ["running", "suspended", "restarted", "in an object store"])
 @pytest.mark.parametrize("kept", [0, 2, 3000], ids=["less than was read", "about as much", "much more"])
 def test_compaction_of_a_partly_read_file_is_a_gap(folder: Folder, meanwhile: str, kept: int) -> None:
     """If a partly read file is compacted, its unread events are counted as a gap.
 
     Nothing is sent twice, and the next file is read.
     """
-    if meanwhile == "in a store":
+    if meanwhile == "in an object store":
         folder.files = StoreWithoutIdentities(str(folder.path))
     log = "eventlog_v2_app-1"
     folder.write(f"{log}/events_1_app-1", header() + task(1))
@@ -430,7 +430,7 @@ def test_compressed_log_may_grow_by_incomplete_frames(folder: Folder, log: Path)
 
 
 def test_follows_a_log_in_an_fsspec_store() -> None:
-    """A log in a store is identified by its URL, and no read request goes beyond the end of the log."""
+    """A log in an object store is identified by its URL, and no read request goes beyond the end of the log."""
     store = fsspec.filesystem("memory")
     store.pipe_file("/spark-logs/app-1.inprogress", header() + task(1) + task(2)[:20])
     files, readers = files_of("memory://spark-logs"), ReaderCache()
@@ -655,7 +655,7 @@ def test_history_only_log_sends_no_facts_after_a_restart(abandonable: Folder, en
 
 
 def set_modified(abandonable: Folder, modified: float) -> None:
-    """Set the modification time, because HDFS keeps the old time and some stores have no time."""
+    """Set the modification time, because HDFS keeps the old time and some object stores have no time."""
     os.utime(abandonable.path / "app-1.inprogress", (modified, modified))
 
 

@@ -93,7 +93,7 @@ def make(backend, tmp_path):
 
 
 def test_running_application_is_found_and_ended(stage):
-    """The running application is found with its start; after the stop the manager reports its end."""
+    """A running application is found with its start time; after the stop, the manager reports it as ended."""
     manager = stage.manager()
     manager.check()
     found = look(manager, stage.app)

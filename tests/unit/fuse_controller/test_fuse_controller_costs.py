@@ -56,7 +56,10 @@ def test_only_an_act_that_ended_avoids_cost(outcome, expected):
 
 
 def test_report_sums_costs_of_acts_and_probes():
-    """The report sums the cost of each run once, the cost that acts avoided, and the cost that probes missed."""
+    """The report sums three costs: of each run (counted once), avoided by acts, and missed.
+
+    The missed cost is the cost of a run from a would-act probe until the probed stage failed.
+    """
     records = [
         record("sent", "s1", cost=10.0, cost_avoided=4.0, currency="USD"),
         record("verified", "s1", outcome="unfreed"),

@@ -114,7 +114,7 @@ def test_finding_of_failed_tasks_has_no_executor():
 
 
 def test_finding_of_a_host_is_about_the_host():
-    """A finding of a host has the host as job, run and scope.
+    """A finding about a host names the host in its job key, run key and scope.
 
     Two hosts with the same name in two clusters have two findings.
     """

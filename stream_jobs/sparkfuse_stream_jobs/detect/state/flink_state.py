@@ -184,7 +184,7 @@ class _CachedMap:
 
 
 def _full_name(group: str, name: str) -> str:
-    """Return the name of a value in Flink's map: the name of the ValueState, or MapState and name."""
+    """Return the key of a value in Flink's map: the name of its ValueState, or ``<name of the MapState>/<name>``."""
     return group if name == ONLY_VALUE else f"{group}/{name}"
 
 

@@ -318,7 +318,8 @@ fn add_metrics(fact: &mut TaskEnded, metrics: TaskMetrics) -> Result<(), EventEr
     Ok(())
 }
 
-/// Adds class, text and places of a failure, with the same content as the plugin's TaskOutcome.
+/// Adds the class and the text of a failure. For a failed fetch or a lost executor, adds its details (host, executor,
+/// shuffle; exit code), as the plugin's TaskOutcome does.
 fn add_failure(fact: &mut TaskEnded, reason: EndReason, texts: &mut Texts) -> Result<(), EventError> {
     let name = reason.name.as_deref().unwrap_or("UnknownReason");
     let class = match name {

@@ -15,8 +15,9 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
 
 /**
- * Decides which events the listener processes while the collector is reduced or off. A skipped
- * event costs two comparisons and a counter, and uses the sequence number of its fact.
+ * Decides which events the listener processes while the level of the collector is {@code FEW} or
+ * {@code NOTHING}. A skipped event costs two comparisons and a counter, and uses the sequence
+ * number of its fact.
  */
 public final class EventFilter {
   private static final String SQL = "org.apache.spark.sql.";

@@ -3,7 +3,8 @@ package io.sparkfuse.spark.safety;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Decides how much the collector does: everything, infrequent events only, or nothing.
+ * Decides what the collector collects: everything, infrequent events only, or only the end of the
+ * application.
  *
  * <p>The protection opens if this JVM is short of memory or spends too much time in garbage
  * collection, or if callbacks take too long. After a pause the protection is half-open: everything

@@ -195,7 +195,10 @@ public final class ApplicationExecutors {
     return row.build();
   }
 
-  /** The state of a present executor; null for any other executor and beyond the limit. */
+  /**
+   * The stored state of an executor, or a new one if the executor is present or the driver. Null if
+   * it is neither, or if {@link #MAX_TRACKED} states are already stored.
+   */
   private ExecutorState.Builder tracked(String id) {
     ExecutorState state = states.get(id);
     if (state != null) {

@@ -25,8 +25,8 @@ final class SpillWithoutProgress {
   }
 
   /**
-   * Sets the columns, unless no task is known; {@code untracked} is the number of other running
-   * tasks.
+   * Sets the columns if at least one task was added; {@code untracked} is the number of running
+   * tasks that were not added.
    */
   void copyTo(StageLive.Builder row, long untracked) {
     if (most == null) {

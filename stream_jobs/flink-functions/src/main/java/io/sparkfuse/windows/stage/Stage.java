@@ -134,7 +134,10 @@ public final class Stage {
     return cpuNs;
   }
 
-  /** Whether more tasks succeeded than the stage has, because facts were counted twice. */
+  /**
+   * Whether more successful tasks were counted than the stage has tasks. Then facts were counted
+   * twice.
+   */
   boolean isOvercounted() {
     return soFar.hasNumTasks() && firstSuccesses > soFar.getNumTasks();
   }

@@ -21,7 +21,7 @@ import java.util.TreeMap;
  * stored for a while, so that a late fact does not make them count as running again.
  */
 final class StageTasks {
-  /** Maximum number of attempts that are stored one by one; further attempts are only counted. */
+  /** Maximum number of attempts that are stored individually; further attempts are only counted. */
   static final int MAX_TRACKED = 20_000;
 
   static final int MAX_ENDED = 50_000;
