@@ -59,7 +59,7 @@ def records(secured: Secured, topic: str) -> Iterator[Records]:
 
 @pytest.fixture
 def start(secured: Secured, tmp_path: Path) -> Iterator[Start]:
-    """Return a function that starts a process with the login of its role, and waits until its log contains a text."""
+    """Return a function that starts a process with the login of its role, and waits for a string in its log."""
     with ExitStack() as running:
 
         def start_process(role: str, listener: str, text: str) -> Process:

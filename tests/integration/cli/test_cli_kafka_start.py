@@ -1,4 +1,4 @@
-"""Tests that a process without a login or a permission exits at its start with one sentence."""
+"""Tests that a process without a login or a permission exits with one sentence when it starts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_start_check_names_principal_operation_and_topic(secured: Secured, role:
 
 
 def test_start_check_names_the_group(secured: Secured) -> None:
-    """A principal without permission on its group is rejected at the start, not at its first commit."""
+    """A principal without permission on its group is rejected when the process starts, not at the first commit."""
     admin, settings = secured.kafka.admin(), secured.settings("reader", "sasl")
     topic = topic_name("dead-letters", PREFIX)
     binding = AclBinding(

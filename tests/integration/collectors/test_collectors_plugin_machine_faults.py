@@ -43,7 +43,10 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], No
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("hours", [6, -6])
 def test_clock_change_by_hours_loses_no_fact(run_job, facts, kafka_bootstrap, topics, tmp_path, clock, hours):
-    """If the clock changes, the job succeeds, no fact is lost, no task seems stalled, self-protection is `closed`."""
+    """If the clock changes, the job succeeds and no fact is lost.
+
+    No task seems stalled, and self-protection is `closed`.
+    """
     flag = tmp_path / "flag"
     job = run_job(
         "spark35", "steady_job.py", kafka_bootstrap, topics,

@@ -154,7 +154,7 @@ def test_more_complete_row_is_shown(store: Client) -> None:
 
 
 def test_watched_application_has_history_only(kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
-    """If the plugin reported an application, the shipper sends only its history, once, after its end."""
+    """If the plugin reported an application, the shipper sends only the application's history, once, after the end."""
     logs = tmp_path / "logs"
     logs.mkdir()
     lines = Template(LOGS / "runs" / "healthy-1.zstd").lines("app-watched", 1_795_000_000_000)

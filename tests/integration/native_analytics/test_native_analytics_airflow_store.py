@@ -73,7 +73,7 @@ def ask(settings, wait_seconds: float = 3.0, clock: Clock | None = None):
     ],
 )
 def test_last_job_decides(client, settings, jobs, expected):
-    """The job that ended last decides, not an earlier failure that the application survived."""
+    """The job that ended last determines the verdict, not an earlier failure that the application survived."""
     for job_id, reason in enumerate(jobs):
         job_ended(client, job_id, reason)
     job_ended(client, 7, MISSING, "app-of-somebody-else")
@@ -105,7 +105,7 @@ def test_act_of_the_fuse_decides_unless_the_hook_refused(client, settings, outco
     ],
 )
 def test_hook_that_only_warned_stopped_nothing(client, settings, answers, expected):
-    """If the application fails by itself after a warning, its own failure decides, not the end after the signal."""
+    """If the hook stopped nothing and the application failed by itself, that failure determines the verdict."""
     act(client, "ended")
     for outcome in answers:
         answer(client, outcome)
@@ -127,7 +127,7 @@ def test_warning_or_probe_is_no_stop(client, settings, mode, action):
 
 
 def test_limit_of_a_block_is_never_retried(client, settings):
-    """A job that a limit of its own code stopped would exceed the limit again."""
+    """A job that exceeded a limit of its own code is not retried, because it would exceed the limit again."""
     text = "Job 1 cancelled [SPARKFUSE_BLOCK_STOPPED] Sparkfuse stopped block orders. Tag: x. Limit: max_spill 1. (end)"
     job_ended(client, 1, text)
     application_ended(client)
@@ -144,7 +144,7 @@ def test_waits_for_the_loader(client, settings):
 
 
 def test_evidence_that_arrives_later_is_used(client, settings):
-    """A failure that the loader writes while the integration waits decides."""
+    """If the loader writes a failure while the integration waits, this failure determines the verdict."""
 
     class Loader(Clock):
         def pause(self, seconds: float) -> None:

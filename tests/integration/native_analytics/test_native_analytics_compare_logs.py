@@ -41,7 +41,7 @@ def compared(variant: str) -> Comparison:
 
 @pytest.mark.parametrize(("variant", "cause"), CHANGES.items())
 def test_changed_thing_is_the_first_cause(variant, cause) -> None:
-    """The one change between two runs is the first cause of the run and of the stage that differs most."""
+    """The only change between two runs is the first cause, for the run and for the stage that differs most."""
     found = compared(variant)
 
     assert found.difference_ms > 0

@@ -20,7 +20,7 @@ def verdicts() -> dict[str, Verdict]:
 
 
 def cases() -> list[object]:
-    """Return each label; a label with a known shortfall is expected to fail, so an improvement is noticed."""
+    """Return each label. If detection is known to miss a label, its test must fail, so an improvement is noticed."""
     return [
         pytest.param(
             label,

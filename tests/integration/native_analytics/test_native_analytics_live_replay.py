@@ -49,7 +49,10 @@ def rows(
 
 
 def test_runs_are_counted_by_their_end_and_by_the_policy(client: Client):
-    """Healthy runs on which the policy would act count as false, failed runs as right, undecided runs not at all."""
+    """If the policy would act on a run, the act counts as false if the run is healthy, and as right if it failed.
+
+    Undecided runs are not counted.
+    """
     store(client, "live", rows("quiet", QUIET))
     store(client, "live", rows("spilling", SPILLING))
     store(client, "live", rows("failed", SPILLING, "failed"))

@@ -1,4 +1,6 @@
-"""The application `failures`: failed tasks, a silent executor, and tasks and processes that outlive their stage or end.
+"""The application `failures`: failed tasks, a silent executor, and a task that runs on after its stage.
+
+An executor stays active after the end of the application.
 
 Its facts go to the partition of `orders`, so that the other partition is idle.
 """

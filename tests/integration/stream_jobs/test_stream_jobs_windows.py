@@ -69,7 +69,7 @@ def seen(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, start_j
 
 
 def has_ended(stage: Any, case: Case) -> bool:
-    """Return whether the row of a stage has its end and the ends of all its tasks."""
+    """Return whether the row of a stage includes the end of the stage and the ends of all its tasks."""
     again = stage.resubmitted_tasks
     return bool(stage.HasField("completed_ms")) and stage.finished_tasks + again == len(case["tasks"])
 
@@ -390,7 +390,10 @@ def test_outliving_tasks_and_processes_are_reported(seen: Seen) -> None:
 
 
 def test_silent_application_has_a_row_in_each_window(seen: Seen) -> None:
-    """Each window that a tick closes has a row with the silent time, even if the job was killed in between."""
+    """Each window that a tick closes has a row that states how long the driver has been silent.
+
+    The windows job was killed in between.
+    """
     app_id = next(row.app_id for row in seen.live if row.app_id.startswith("twice"))
     rows = seen.of(app_id, "app_live")
     silent = [row.application.driver_silent_ms for row in rows if row.application.driver_silent_ms > 0]

@@ -45,7 +45,7 @@ def seen(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, start_j
 
 
 def application(seen: Seen, partition: int, partitions: int) -> ScriptedApplication:
-    """Return a new application whose facts have the given partition, if the topic has ``partitions``."""
+    """Return a new application whose facts belong to ``partition`` of a topic with ``partitions`` partitions."""
     names = (f"app-{uuid.uuid4().hex[:12]}" for _ in range(10_000))
     app_id = next(name for name in names if murmur2(name.encode()) % partitions == partition)
     start_ms = time.time_ns() // 1_000_000

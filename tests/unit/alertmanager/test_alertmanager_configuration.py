@@ -153,7 +153,7 @@ def _alerts(folder: Path, name: str) -> list[dict]:
 
 @pytest.mark.parametrize("file", RULE_FILES)
 def test_prometheus_alerts_are_complete(folder, repository, file):
-    """Each alert has a severity, texts, promtool cases and a section in the runbook."""
+    """Each alert has a severity, a summary, a description, promtool cases and a section in the runbook."""
     runbook = (repository / "docs" / "runbooks" / f"{file}.md").read_text()
     cases = yaml.safe_load((folder / "prometheus_rules" / f"{file}_test.yml").read_text())["tests"]
     outcomes = {(each["alertname"], bool(each["exp_alerts"])) for case in cases for each in case["alert_rule_test"]}

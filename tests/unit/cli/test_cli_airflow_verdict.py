@@ -54,7 +54,7 @@ def caused(error: Exception, cause: Exception) -> Exception:
     ],
 )  # fmt: skip
 def test_verdict_follows_the_failure_class(error, expected):
-    """Only failures of Spark are classified; a job that the fuse stopped is doomed, and a warning decides nothing."""
+    """Only failures of Spark are classified. A job that the fuse stopped is doomed; a warning changes no verdict."""
     found = verdict_of_exception(error)
 
     assert (None if found is None else (found.retry, found.failure)) == expected

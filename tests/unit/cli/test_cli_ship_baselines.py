@@ -67,7 +67,7 @@ def test_live_sample_replaces_backfilled_sample() -> None:
 
 
 def test_backfill_finds_files_folders_and_objects(tmp_path: Path) -> None:
-    """A backfill path may be a log, a folder of logs, or an object in a store; a path without a log is an error."""
+    """A backfill path may be a log, a folder of logs, or an object's URL; a path without a log is an error."""
     (tmp_path / "app-1").write_bytes(b"x")
     (tmp_path / "app-2").write_bytes(b"x")
     fsspec.filesystem("memory").pipe_file("/found/app-3", b"x")

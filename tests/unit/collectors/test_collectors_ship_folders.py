@@ -75,8 +75,8 @@ def states(of: Folders) -> dict[str, tuple[str, bool]]:
 def test_old_logs_are_sent_as_history_only(tmp_path: Path) -> None:
     """The shipper sends only the history of old logs.
 
-    The shipper also sends the facts of logs that ended less than ten minutes ago or changed within a day. In a store
-    without modification times, it also sends facts of open logs.
+    The shipper also sends the facts of logs that ended less than ten minutes ago or changed within a day. In an object
+    store without modification times, the shipper also sends facts of open logs.
     """
     write(tmp_path / "ended-now", 599)
     write(tmp_path / "ended-before", 601)

@@ -281,7 +281,7 @@ def test_deleted_unread_file_is_a_gap(folder: Folder) -> None:
 def test_compaction_of_a_partly_read_file_is_a_gap(folder: Folder, meanwhile: str, kept: int) -> None:
     """If a partly read file is compacted, its unread events are counted as a gap.
 
-    Nothing is sent twice, and the next file is read.
+    No fact is sent twice, and the next file is read.
     """
     if meanwhile == "in an object store":
         folder.files = StoreWithoutIdentities(str(folder.path))
@@ -565,7 +565,7 @@ def test_abandoned_log_that_grows_continues(
 
 @RESTARTS
 def test_abandoned_watched_log_that_grows_sends_history_again(abandonable: Folder, *, restarted: bool) -> None:
-    """If the plugin reports an application and its abandoned log grows, its history is due again at its end.
+    """If the plugin reports an application and its abandoned log grows, the history is due again when the log ends.
 
     No facts are sent.
     """
@@ -592,7 +592,7 @@ def test_abandoned_watched_log_that_grows_sends_history_again(abandonable: Folde
 
 @RESTARTS
 def test_history_only_log_that_grows_sends_history_again(abandonable: Folder, *, restarted: bool) -> None:
-    """If a log whose history was sent grows, its history is due again at its end, and no facts are sent."""
+    """If a log whose history was sent grows, the history is due again when the log ends, and no facts are sent."""
     abandonable.write("app-1.inprogress", header() + task(1))
     (found,) = find_logs(abandonable.files)
     abandonable.tail = LogTail(found.name, SHIPPER, abandoned=DAY)

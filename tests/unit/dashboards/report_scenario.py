@@ -225,7 +225,7 @@ def huge(stages: int = 10_000, jobs: int = 2_000, executors: int = 500) -> dict[
 
 
 def tasks(of: list[tuple[int, int]], each: int, seed: int = 7, *, measured: bool = True) -> pa.Table:
-    """Return the task table with ``each`` tasks per stage attempt.
+    """Return a task table that has ``each`` tasks for each stage attempt.
 
     Durations are log-normal, and the last task of each stage failed.
     """

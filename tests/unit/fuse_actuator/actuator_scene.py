@@ -72,7 +72,10 @@ class ScriptedManager:
 
 @dataclass
 class Edge:
-    """The actuator's edge in memory. ``on_receipt`` runs when a receipt with this outcome is written."""
+    """The clocks, topics and records of the actuator, in memory.
+
+    ``on_receipt`` maps an outcome to a function that runs when a receipt with this outcome is written.
+    """
 
     keys: Keys
     receipts: list[Receipt] = field(default_factory=list)
@@ -153,7 +156,7 @@ class Scene:
         return self._actuator
 
     def restart(self) -> None:
-        """Replace the actuator process; only its state file and the topics remain."""
+        """Replace the actuator process; only the state file and the topics remain."""
         self._actuator = None
 
     def control(self, control) -> None:
@@ -187,7 +190,7 @@ class Scene:
         return signal
 
     def send(self, signal: Signal, *, purpose: str = "act", announced: bool = True, appended_ms: int | None = -1):
-        """Let the actuator receive a signal; return the outcome of its last receipt and the gate that decided."""
+        """Let the actuator receive a signal; return the outcome and the gate of the signal's last receipt."""
         if announced:
             self.edge.records[signal.generation] = AuditRecord(
                 sequence=signal.generation, signal_id=signal.signal_id, app_id=signal.app_id, rule=signal.rule,

@@ -65,7 +65,7 @@ def test_mode_limits_the_act(world, make_controller, show, mode, outcomes, actio
     ],
 )
 def test_job_override_applies_to_its_job(world, make_controller, show, tmp_path, mode, setting, outcomes):
-    """Thresholds, mode and `enabled` of a job override apply to the stages of that job."""
+    """If a job override sets thresholds, the mode or `enabled`, they apply to the stages of that job."""
     configuration = tmp_path / "sparkfuse.yaml"
     configuration.write_text(f'jobs: [{{job: "ord*", rules: {{{RULE}: {setting}}}}}]')
     controller = make_controller(mode, configuration)
@@ -248,7 +248,7 @@ def test_act_repeats_after_cool_down_with_newer_generation(world, make_controlle
 @pytest.mark.parametrize("skews_ms", [(0, 9_000), (-9_000, 0), (9_000, -9_000)], ids=["ahead", "slow", "set back"])
 @pytest.mark.parametrize("restarted", [False, True])
 def test_cool_down_counts_by_the_brokers_time(world, make_controller, show, skews_ms, restarted):
-    """The next act happens 2 min of the broker's time after the last one, whatever the controller's clock shows."""
+    """By the broker's time, the next act happens 2 min after the last one, whatever the controller's clock shows."""
     times = []
     controller = make_controller("act", start=False)
     for second in range(0, 180, 5):
@@ -268,7 +268,7 @@ def test_cool_down_counts_by_the_brokers_time(world, make_controller, show, skew
 
 @pytest.mark.parametrize("skew_ms", [9_000, -9_000])
 def test_budget_counts_by_the_brokers_time(world, make_controller, show, skew_ms):
-    """A budget is free again one hour of the broker's time after its act, whatever the controller's clock shows."""
+    """By the broker's time, an act counts against its budget for one hour, whatever the controller's clock shows."""
     controller = make_controller("act", budget=Budget(job_per_hour=1))
     times = []
     for second in (0, 3_590, 3_595, 3_600, 3_605):

@@ -48,7 +48,7 @@ def test_audit_record_has_the_costs_of_the_finding(make_controller, show, world,
 
 @pytest.mark.parametrize(("outcome", "expected"), [("ended", 80.25), ("unfreed", None), ("unknown", None)])
 def test_only_an_act_that_ended_avoids_cost(outcome, expected):
-    """For an act that did not end the work, the avoided cost is unknown."""
+    """If an act did not end the work, the cost that the act avoided is unknown."""
     act = Act("s1", NOW_MS, "act", "cancel_stage", RUN, RULE, "orders", "sales", "data",
               cost_avoided=80.25, currency="USD")  # fmt: skip
 

@@ -43,7 +43,7 @@ def test_only_who_carries_out_the_action_shows_its_outcome(action, actor, outcom
 
 @pytest.mark.parametrize(("action", "expected"), [("external_stop", None), ("stop_application", "ended")])
 def test_end_by_rows_shows_no_external_stop(action, expected):
-    """The rows of a zombie show an end while its processes still run, so they do not prove an external stop."""
+    """The rows of a zombie show an end although its processes run, so rows do not prove an external stop."""
     act = Act("s-1", 0, "act", action, RUN, "application_zombie", "", "", "")
     book = OutcomeBook()
     book.end(Ending(RUN, "succeeded"))

@@ -174,7 +174,7 @@ def test_overrides_change_params_and_severity(folder):
 
 
 def test_overrides_are_read_from_sparkfuse_yaml(folder, tmp_path):
-    """In sparkfuse.yaml, `false` in place of a severity's condition removes the severity, `enabled: false` the rule."""
+    """In sparkfuse.yaml, `false` as a severity's condition removes the severity; `enabled: false` removes the rule."""
     configuration = tmp_path / "conf" / "sparkfuse.yaml"
     configuration.parent.mkdir()
     folder({**GOOD, "severity": {"warning": True, "critical": "elapsed_ms > 9"}})

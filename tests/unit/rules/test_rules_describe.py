@@ -76,7 +76,7 @@ def test_stage_name_requires_the_stage_id():
 
 
 def test_params_are_bound_and_columns_stay():
-    """Params in a template are replaced, even within an optional text; columns and braces are not replaced."""
+    """Params in a template are replaced by their values, even within an optional text; columns and braces stay."""
     optional = bind("{x:? of {budget:bytes} {{}}}", {"budget": 2048})
 
     assert render(optional, {"x": 1}) == " of 2.0 KiB {}"

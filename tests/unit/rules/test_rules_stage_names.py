@@ -335,7 +335,7 @@ def test_stage_without_a_query_is_named_by_its_line(scopes, site, spark_name, na
     ],
 )
 def test_stage_of_a_query_without_plan_is_named_by_its_scopes(scopes, name) -> None:
-    """If the plan of a query is unknown, its stages are named by the operator names in their scopes."""
+    """If the plan of a query is unknown, its stages get names from the operators in their RDD scopes."""
     assert name_stage(8, query_id=3, scope_names=scopes, call_site="count at words.py:14").name == name
 
 

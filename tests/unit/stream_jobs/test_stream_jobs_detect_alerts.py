@@ -138,7 +138,7 @@ def test_higher_severity_is_published_at_once():
 
 
 def test_resolution_of_an_unknown_run_is_ignored():
-    """If a run is beyond the limit, its resolution is not published, because the run was never published as firing."""
+    """If a run was never published as firing, for example beyond the limit of runs, its resolution is not published."""
     published = PublishedFinding()
     published.receive(0, part("a", "resolved"))
     published.receive(1, part("a"))

@@ -183,7 +183,7 @@ def test_newest_baseline_of_a_stage_wins():
     """Of several records about a stage, the one with the newest sample wins, in whichever order they are read.
 
     Older versions of Sparkfuse wrote with another partitioner and without a cluster, so one stage can have several
-    records. The places of the other records are reported, because these records are no longer needed.
+    records. The partition and key of each other record are reported, because these records are no longer needed.
     """
     of_stage: dict[str, Any] = {"job_key": "orders", "stage_fingerprint": "f00"}
     old = Baseline(stage_name="old", updated_ms=T, **of_stage)
@@ -208,7 +208,7 @@ def test_newest_baseline_of_a_stage_wins():
 
 
 def test_expired_baselines_are_removed():
-    """A baseline that was last written before the limit is removed and its place is reported; newer baselines stay."""
+    """A baseline that was last written before the limit is removed, and its partition and key are reported."""
     published = PublishedBaselines()
     baselines_read = [Baseline(job_key=job, stage_fingerprint="f00", updated_ms=T) for job in ("old", "current")]
     try:

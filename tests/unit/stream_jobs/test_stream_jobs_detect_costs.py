@@ -154,7 +154,7 @@ def with_deadline(row: LiveRow, deadline_ms: int) -> LiveRow:
     ],
 )
 def test_rest_of_the_run_is_known_only_with_an_expectation(row, expected):
-    """The remaining time is that to the projected or usual end, else that to the deadline, else unknown."""
+    """The remaining time ends at the projected or usual end, else at the deadline; otherwise it is unknown."""
     assert remaining_ms(row) == expected
 
 

@@ -261,7 +261,7 @@ def test_plans_of_long_ended_queries_are_dropped():
 
 
 def test_plans_of_open_queries_are_bounded(monkeypatch: pytest.MonkeyPatch):
-    """The plans of open queries are limited, and the oldest are dropped first.
+    """The number of plans of open queries is limited, and the oldest plans are dropped first.
 
     The limit is needed because queries whose end was lost stay open.
     """

@@ -313,7 +313,7 @@ def test_executors_removed_with_the_application_are_not_lost():
 
 
 def test_driver_is_not_reported_as_lost_executor():
-    """In local mode the driver runs the tasks; its removal at the end is not reported as a lost executor."""
+    """In local mode the driver runs the tasks; its removal at the application's end is not reported as a loss."""
     identified = Identified()
     identified.rows(identified.run.executor_added(T + W, "driver", "localhost"))
 
@@ -322,7 +322,7 @@ def test_driver_is_not_reported_as_lost_executor():
 
 
 def test_stored_jobs_and_executors_are_bounded(monkeypatch):
-    """The stored jobs and executors are limited.
+    """The number of stored jobs and executors is limited.
 
     Each end event removes its own entry, and the end of the application removes all.
     """

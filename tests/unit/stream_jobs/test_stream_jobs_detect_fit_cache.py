@@ -61,7 +61,7 @@ def test_absent_fit_is_cached_too():
 
 
 def test_runs_of_one_baseline_are_bounded():
-    """The cached fits of one baseline are limited.
+    """The number of cached fits of one baseline is limited.
 
     The baseline of a job that never succeeds never changes, so nothing else evicts its fits.
     """

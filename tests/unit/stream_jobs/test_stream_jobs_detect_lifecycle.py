@@ -278,7 +278,7 @@ def test_removed_rule_resolves():
 def test_subjects_of_a_run_are_bounded(monkeypatch):
     """The number of subjects of a run is limited, for example if ten thousand tasks are stuck.
 
-    The place of a subject that resolved is used again.
+    A subject that resolved does not count towards the limit.
     """
     monkeypatch.setattr(lifecycle, "MAX_SUBJECTS", 10)
     tracked = TrackedRun(Times())
@@ -368,7 +368,7 @@ def test_each_lost_executor_is_its_own_subject():
 
 
 def test_causes_of_one_stage_do_not_end_each_other():
-    """Two failure classes of one stage do not resolve each other.
+    """Findings about two failure classes of one stage do not resolve each other.
 
     For example, rows of one exception stop matching while rows of failed fetches still match.
     """
@@ -451,7 +451,7 @@ def test_finding_of_the_last_application_row_survives_its_end():
 
 
 def test_pending_post_end_rule_continues_after_the_end():
-    """A pending rule about lost facts continues after the end of a short application.
+    """If a rule about lost facts is pending when a short application ends, the rule stays pending.
 
     Later rows complete the rule's `for`.
     """

@@ -111,7 +111,8 @@ def test_alternating_keys_keep_their_newest_values():
 def test_keys_with_few_values_are_evicted_last():
     """Values of a state that has few values per key are evicted last.
 
-    So values of ended stages are evicted before values of running jobs, which are read only at the end of the job.
+    So values of ended stages are evicted before values of running jobs. The values of a job are read only when the job
+    ends.
     """
     cache, state = StateCache(limit=500), State()
     for key in range(4):

@@ -89,7 +89,7 @@ def test_state_of_the_first_version_is_decoded():
 
 
 def test_post_end_rules_are_found_by_their_columns():
-    """Rules about the time after an end are recognised by their columns, so no list of such rules is needed."""
+    """Rules for rows after the end of a stage or application are recognised by their columns, not listed."""
     assert rule_sql.post_end_rules(load_catalog()) == {
         "application_incomplete",
         "application_zombie",
@@ -99,9 +99,9 @@ def test_post_end_rules_are_found_by_their_columns():
 
 
 def test_finding_of_failed_tasks_has_no_executor():
-    """The location of a finding on failed tasks has no executor.
+    """A finding on failed tasks names no executor, although its evidence does.
 
-    The executor of the last failure changes between windows, so the finding would never resolve.
+    The executor of the last failure changes between windows, so a finding that named it would never resolve.
     """
     row = Run("app-1", T).failure(T)
     row.job_key, row.run_key, row.failure.stage_fingerprint = "orders", "r", "f00"
