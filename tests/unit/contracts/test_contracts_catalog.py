@@ -20,11 +20,6 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow, StageLive
 from sparkfuse_contracts.tables import tables
 from sparkfuse_contracts.topics import topic_name, topics
 
-# No rule is about executors yet, and the plans of the example runs do not differ.
-NO_EXAMPLE_YET = {"sparkfuse.contracts.AnalysisFinding.executor_id", "sparkfuse.contracts.Comparison.plan"} | {
-    f"sparkfuse.contracts.ComparedPlanNode.{name}" for name in ("name", "before", "after")
-}
-
 
 @pytest.mark.parametrize(("message", "oneof"), [(Fact, "kind"), (LiveRow, "row")])
 def test_every_kind_has_an_example(message, oneof) -> None:
@@ -62,7 +57,7 @@ def test_every_document_field_appears_in_an_example(name) -> None:
         _note(example, seen)
     every = {field.full_name for field in _fields(message_class(name).DESCRIPTOR)}
 
-    assert sorted(every - seen - NO_EXAMPLE_YET) == []
+    assert sorted(every - seen) == []
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
