@@ -95,7 +95,7 @@ def test_restarted_alertmanager_gets_all_alerts(alertmanager, receiver, findings
 
 
 def test_changed_severity_leaves_no_alert_firing(alertmanager, receiver, findings, sender):
-    """A finding that becomes critical is notified, and its end resolves the alerts of both severities.
+    """A finding that becomes critical is notified; when the finding resolves, the alerts of both severities resolve.
 
     A finding that becomes a warning resolves as critical and is notified as a warning.
     """

@@ -166,7 +166,7 @@ def _plans(facts, events) -> None:
     assert max(plan["plan_version"] for plan in reported) > 0, "adaptive execution re-planned"
     plans = facts.of("sql_plan")
     assert all(len(plan.node_details) == len(plan.node_names) for plan in plans)
-    # The path without the folder of the test in front of it.
+    # The last part of each path, without the folder of the test.
     details = {detail.rpartition("/")[2] for plan in plans for detail in plan.node_details}
     assert {"orders parquet", "hashpartitioning customer", "Inner customer", "group by customer"} <= details
     metrics = {

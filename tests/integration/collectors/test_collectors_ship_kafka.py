@@ -93,7 +93,7 @@ def test_kills_lose_and_duplicate_no_fact(
             until = None if turn == KILLS - 1 else share * (turn + 1)
             with (folder / f"{name}.inprogress").open("ab") as log:
                 log.write(b"".join(lines[share * turn : until]))
-        # Kill the shipper at a random moment after this start could have sent something.
+        # Kill the shipper at a random moment after it has sent facts since this start.
         starts = turn + 1
         wait_for(lambda starts=starts: followed(shipping) >= starts, WAIT_SECONDS, "the start of this turn")
         wait_for(lambda seen=seen: len(facts.read()) > seen, WAIT_SECONDS, "facts of this turn")

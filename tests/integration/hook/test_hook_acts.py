@@ -17,7 +17,7 @@ from tests.integration.hook.conftest import RULE, SHARED, Fuse, policy_hash
 from tests.kafka import settings_of
 from tests.waiting import wait_for
 
-# The hook waits so long between its request and the act.
+# The hook waits up to 10 s for the end of the safe point, between its request and the act.
 IN_SAFE_POINT = {"spark.test.safePoint": "true", "spark.sparkfuse.fuse.safePoint": "10s"}
 VERSIONS = [pytest.param("spark35", marks=pytest.mark.long), "spark4"]
 

@@ -102,7 +102,7 @@ def test_changed_byte_affects_only_its_line(data: st.DataObject) -> None:
 @SLOW
 @given(data=st.data())
 def test_incomplete_line_is_malformed(data: st.DataObject) -> None:
-    """A line without its end, alone or joined with the next line, is one malformed line with its number and offset."""
+    """A truncated line, alone or joined with the next one, is reported as one malformed line with number and offset."""
     lines = a_log().splitlines(keepends=True)
     index = data.draw(st.integers(0, len(lines) - 2))
     kept = lines[index][: data.draw(st.integers(1, len(lines[index]) - 2))]

@@ -121,7 +121,7 @@ def test_concurrent_clients_lose_no_row(plain: Client, settings: Settings) -> No
 
 
 def test_startup_errors_are_one_sentence(make_store: Callable[[], Any], tmp_path: Path) -> None:
-    """If a path or port is in use, or the address is public, the start ends with an exit code and one sentence."""
+    """If a path or port is in use, or the address is public, the store exits with a code and one sentence."""
     store, url = make_store()
     path = store.command[store.command.index("--path") + 1]
     port = url.rpartition(":")[2]

@@ -106,7 +106,7 @@ def detect(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, catal
 
 
 def test_slow_run_fires_and_resolves_at_its_end(detect: DetectJob, once: str):
-    """After five learned runs of 20 s, the finding on a run of 60 s fires while it runs and resolves at its end."""
+    """After five learned runs of 20 s, the finding on a run of 60 s fires during the run and resolves when it ends."""
     job = f"slow-{once}"
     start = now() - 20 * MINUTE
 

@@ -1,4 +1,4 @@
-"""Tests that the detect job reads baselines that were written to a real topic before its start and later."""
+"""Tests that the detect job reads baselines that were written to a real topic before or after its start."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_backend_without_its_section_does_not_start(tmp_path, capsys):
     ids=["no JSON", "no actions", "unknown operator"],
 )
 def test_line_that_is_no_policy_prevents_the_start(tmp_path, change):
-    """A policy that cannot be evaluated is an error at the start, not a policy without conditions."""
+    """A policy that cannot be evaluated raises an error when it is read; its conditions are not dropped silently."""
     path = tmp_path / "policies.jsonl"
     path.write_text(policy_line().replace(*change))
 

@@ -172,7 +172,7 @@ class World:
 
     @property
     def records(self) -> list[AuditRecord]:
-        """Return the audit records about applications, without the start and without orders of people."""
+        """Return the audit records about applications, not those about controller starts or people's orders."""
         found = [from_json(AuditRecord, content) for content in self.contents]
         return [record for record in found if record.step != "started" and not record.control_id]
 

@@ -157,7 +157,7 @@ def test_refusal_is_recorded_once(world, make_controller, show, shown, safeguard
     ],
 )  # fmt: skip
 def test_hold_covers_matching_patterns_until_it_ends(hold, expected):
-    """All patterns of a hold must match; a hold with an end expires."""
+    """All patterns of a hold must match; a hold with an end time expires."""
     assert hold.covers(RULE, "orders", "app-1", NOW_MS) is expected
 
 

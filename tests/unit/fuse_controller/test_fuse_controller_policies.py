@@ -50,7 +50,7 @@ GARBAGE: dict[str, Any] = {
     "finished_run_ms": 100_000,
     "finished_gc_ms": 80_000,
 }
-# What detection adds to a row of failed tasks.
+# The columns that detection adds to a row of failed tasks.
 NEVER = {"failure_kind": "user_code", "failure": "python_exception", "retry": "never"}
 
 

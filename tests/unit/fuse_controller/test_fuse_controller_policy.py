@@ -113,7 +113,7 @@ def settings_of(path, mode="shadow"):
 
 
 def test_signing_mode_without_key_is_rejected(written):
-    """If the mode requires a signing key, a missing key raises an error at the start, not at the first act."""
+    """If the mode requires a signing key, a missing key prevents the start of the controller."""
     path = written("rules: {stage_runaway_spill: {fuse: {mode: act}}}")
 
     with pytest.raises(RuleError, match="SPARKFUSE_SIGNING_KEY"):

@@ -39,7 +39,7 @@ def put(world, controller, control: Control) -> str | None:
 
 
 RUNAWAY = (live_row(), finding())
-# For each gate the messages of a case in which only this gate prevents the act.
+# For each gate, the rows and findings of a case in which only this gate prevents the act.
 FORBIDDEN = {
     "finding": (live_row(), finding(now_ms=NOW_MS + 10_001)),
     "view": (live_row(now_ms=NOW_MS + 10_001), finding()),
@@ -66,7 +66,7 @@ def protecting(policy, *entries):
     return replace(policy, safeguards=replace(policy.safeguards, protected=entries))
 
 
-# For each gate what else the case needs.
+# For each gate, a function that prepares the rest of its case.
 PREPARE = {
     "caught_up": lambda world, *_: setattr(world, "state", Health("a partition is not read to its end", 0)),
     "clock": lambda world, *_: setattr(world, "state", Health("", 10_001)),

@@ -21,7 +21,7 @@ EXTRAS = {
 }
 # PyFlink requires these packages, so we do not list them.
 BROUGHT_BY_FLINK = {"grpc", "numpy", "pandas", "py4j"}
-# The environment of Airflow has it, and only `sparkfuse.airflow` imports it.
+# Airflow's environment has this package, and only `sparkfuse.airflow` imports the package.
 BROUGHT_BY_USERS = {"airflow"}
 
 

@@ -101,7 +101,7 @@ def test_costs_can_be_switched_off(tmp_path):
     ],
 )
 def test_invalid_prices_name_the_place(tmp_path, text, reason):
-    """An invalid price stops the start with an error that names the key and the valid values."""
+    """An invalid price raises an error that names the key and the valid values."""
     with pytest.raises(RuleError) as caught:
         prices_of(tmp_path, text)
 

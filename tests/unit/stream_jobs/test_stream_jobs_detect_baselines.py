@@ -69,7 +69,7 @@ def test_row_has_expected_values_after_five_runs():
 
 
 def test_run_is_compared_with_runs_that_ended_before_it():
-    """A run is not compared with runs that ended after its start, even if its rows arrive later."""
+    """A run is compared only with runs that ended before it started, even if its own rows arrive later."""
     held = job_baselines()
     learn_runs(9, held)
     early = baselines.add_expectations(last_row(Run("app-x", T + 4 * HOUR + 1_000), 60_000), held)

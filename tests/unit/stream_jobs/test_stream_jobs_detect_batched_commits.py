@@ -96,7 +96,7 @@ def test_bundle_writes_only_its_own_changes():
 
 
 def test_writes_within_the_bundle_are_awaited_at_its_end():
-    """At its end, a bundle also waits for the answers to writes and removals that were sent within the bundle.
+    """When a bundle ends, it also waits for the answers to writes and removals that were sent within the bundle.
 
     For example, PyFlink writes a state when it evicts the state from its cache.
     """

@@ -62,7 +62,7 @@ def test_failed_tasks_without_a_text_are_unknown():
 
 
 def test_failed_job_has_a_row_after_its_end():
-    """After its end, a failed job gets a row with its description, failure class and the stage that failed first."""
+    """When a failed job ends, it gets a row with its description, failure class and the stage that failed first."""
     identified = Identified()
     identified.rows(identified.run.job_started(T + W, 1, [6, 7]))
     for stage_id, moment in ((7, T + 1_900), (6, T + 2_000)):
@@ -104,7 +104,7 @@ def test_job_without_description_has_name_of_last_stage():
 
 
 def test_failed_query_without_failed_job_has_a_row():
-    """A failed query without a failed job gets a row with the reason of its end.
+    """A failed query without a failed job gets a row with the reason for which the query failed.
 
     For example, Spark cancels a broadcast that takes too long.
     """

@@ -75,7 +75,7 @@ def main(variant: Variant, folder: str) -> None:
 
 
 def warm(spark: SparkSession) -> None:
-    """Start the Python workers, so that their start is not part of the compared time."""
+    """Start the Python workers before the compared time begins."""
     spark.sparkContext.parallelize(range(4), 4).map(lambda each: each).count()
 
 
