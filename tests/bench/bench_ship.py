@@ -28,7 +28,7 @@ MAX_RSS_MB = 200
 
 
 class Growing:
-    """Logs to which each round appends a few lines; the lines of the first round include the header."""
+    """Logs that grow by a few lines in each round; the first round additionally writes the header."""
 
     def __init__(self, folder: Path, count: int, rounds: int, codec: str) -> None:
         self._folder, self._count, self._rounds, self._codec = folder, count, rounds, codec

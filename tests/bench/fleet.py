@@ -283,7 +283,7 @@ class Fleet:
 
 
 def stretch(stages: Sequence[RealStage], shape: Shape) -> float:
-    """Return the ratio of the requested mean duration of tasks to that in the real runs."""
+    """Return the requested mean duration of tasks, divided by the mean duration in the real runs."""
     lengths = [sum(task.duration_ms for task in each.tasks) / len(each.tasks) for each in stages]
     return shape.task_ms / max(1.0, sum(lengths) / len(lengths))
 

@@ -35,7 +35,7 @@ class Shape:
 
     @property
     def name(self) -> str:
-        """Return the name of the folder."""
+        """Return the name of the folder with inputs of this shape."""
         return f"{self.day}-size{self.size}-heavy{self.heavy}-copies{self.copies}"
 
 

@@ -45,7 +45,7 @@ SLEPT: set[int] = set()
 
 
 def risk(note: str, segment: str) -> float:
-    """Score an order. Tasks 3 and 5 may fail, and task 5 may sleep once."""
+    """Score an order. If the knobs require it, tasks 3 and 5 fail, and task 5 sleeps once."""
     task = TaskContext.get()
     place = task.partitionId() if task else -1
     if place in {3, 5} and task and task.attemptNumber() < KNOBS["failures"]:

@@ -45,7 +45,7 @@ class Expected:
         return f"{' or '.join(self.rules)}{place}"
 
     def fits(self, found: Finding, stages: Mapping[int, str]) -> bool:
-        """Return whether the finding is the expected one; ``stages`` has the text of each stage by the stage's id."""
+        """Return whether the finding is the expected one; ``stages`` maps the id of each stage to the stage's text."""
         if found.rule not in self.rules or _rank(found.severity) < _rank(self.at_least):
             return False
         text = "" if found.stage_id is None else stages.get(found.stage_id, "")

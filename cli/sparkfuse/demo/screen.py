@@ -28,8 +28,8 @@ class Row:
     Attributes:
         title: name of the run.
         state: waiting, running or done.
-        page: the finding that caused a page, with its severity; empty if there was no page.
-        seconds: seconds from the evidence to the webhook; None if there was no page.
+        page: the finding that caused a notification, with its severity; empty if there was none.
+        seconds: seconds from the evidence to the webhook; None if there was no notification.
     """
 
     title: str
@@ -74,7 +74,7 @@ class Screen:
         self.event(f"{title}: {state}")
 
     def result(self, title: str, page: str, seconds: float | None) -> None:
-        """Show the finding that caused a page about a run."""
+        """Show the finding that caused a notification about a run."""
         self._rows[title].page, self._rows[title].seconds = page, seconds
 
     def event(self, text: str) -> None:

@@ -1,7 +1,7 @@
 """Groups the findings of an application for display: causes first, each followed by its symptoms.
 
-While a job runs, a symptom of a firing finding is not sent, because one page is enough. In offline analysis nobody is
-paged, and a symptom shows the effect of its cause, so the symptom is listed below the cause.
+While an application runs, a symptom of a firing finding is not sent, because one notification is enough. An offline
+analysis notifies nobody, and a symptom shows the effect of its cause, so the symptom is listed below the cause.
 `sparkfuse_rules.inhibition` defines what a symptom is: a cause never explains a more severe finding, and a finding of
 the whole application explains findings of stages only if it is critical itself.
 """
