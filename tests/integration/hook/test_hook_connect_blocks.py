@@ -59,7 +59,7 @@ def start_user(port: str, name: str, folder: Path, *limits: str) -> subprocess.P
     ],
 )
 def test_only_the_block_of_one_user_is_stopped(server, tmp_path, limit, rule):
-    """The jobs of the user over the limit end, and the query of the other user still runs."""
+    """If a block of one user exceeds its limit, its jobs end, and the query of the other user still runs."""
     port, run = server
     bob = start_user(port, "bob", tmp_path, "max_seconds=3600")
     wait_for(lambda: "JOBS 1" in run.lines, 120, "the query of bob")

@@ -112,7 +112,7 @@ def run(start, fuse, tmp_path: Path) -> Callable[[str, str], Runaway]:
 
 
 def test_stuck_task_is_killed_and_runs_again(run):
-    """The last task of a stage hangs while the others have succeeded: it is killed, and its next attempt succeeds."""
+    """If the last task of a stage hangs and the others have succeeded, it is killed, and its next attempt succeeds."""
     runaway = run("task_stuck", "stuck")
     [hanging] = wait_for(
         lambda: [task for task in runaway.target.running() if task.task_index == 3], 240, "the stuck task"
@@ -141,7 +141,7 @@ def test_exploding_query_is_cancelled(run, facts):
 
 
 def test_doomed_retries_are_cancelled(run):
-    """A task that failed three times in the same way ends its stage, although Spark would try it seven more times."""
+    """If a task failed three times in the same way, its stage is cancelled; Spark would try seven more times."""
     runaway = run("task_failures", "doomed")
     wait_for(lambda: len(runaway.target.running()) == 2, 240, "the fourth attempt")
     receipt = runaway.agreed()

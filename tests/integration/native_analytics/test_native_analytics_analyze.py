@@ -141,7 +141,7 @@ def normal(value: object) -> object:
 def test_contract_examples_equal_the_output(example: str, log: Path, history: list[str]):
     """The output equals the golden objects, so a changed name, number or shape is visible.
 
-    ``SPARKFUSE_WRITE_GOLDEN=1`` rewrites them; review the differences.
+    ``SPARKFUSE_WRITE_GOLDEN=1`` rewrites the golden objects; review the differences.
     """
     (actual,) = analyses(log, *(["--history", *history] if history else []))
     path = asset("sparkfuse_contracts", "examples", "analysis") / f"{example}.json"

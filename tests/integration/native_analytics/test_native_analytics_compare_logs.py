@@ -1,4 +1,4 @@
-"""Tests comparisons of two real runs with one change: it is the first cause, and the JSON matches its schema."""
+"""Tests comparisons of two real runs with one change: the change is the first cause, and the JSON is valid."""
 
 from __future__ import annotations
 

@@ -265,7 +265,7 @@ def test_readable_text_is_one_safe_line(text: str, expected: str):
     ],
 )
 def test_cause_is_first_line_and_python_error(reason: str, expected: str):
-    """Of a Python traceback, the line with the error is shown, not the frames above it."""
+    """Only the error line of a Python traceback is shown, not the frames above this line."""
     assert analysis_text.cause(reason) == expected
 
 

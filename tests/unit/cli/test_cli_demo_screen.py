@@ -31,7 +31,7 @@ def test_view_fits_the_height_of_the_terminal(height: int) -> None:
 
 
 def test_running_runs_come_before_finished_findings() -> None:
-    """Each running run and each run with a finding gets a line; of the other runs only the number is shown."""
+    """Each running run and each run with a finding gets a line; other runs are only counted."""
     lines = [text for text, _style in view("demo", rows(*ALL), [], 80, 24)]
 
     assert [line.split()[0] for line in lines[1:7]] == ["state", "running", "running", "running", "done", "done"]

@@ -488,7 +488,10 @@ def abandonable(tmp_path: Path) -> Folder:
 @RESTARTS
 @pytest.mark.parametrize("name", ["app-1.inprogress", "eventlog_v2_app-1/events_1_app-1"])
 def test_history_of_a_killed_watched_driver_is_due(abandonable: Folder, name: str, *, restarted: bool) -> None:
-    """If a driver with the plugin is killed, its log stays open; its history is due after a day without a change."""
+    """If a driver with the plugin is killed, its log stays open.
+
+    The history of the log is due after a day without a change.
+    """
     abandonable.write(name, header(**PLUGIN) + task(1) + task(2)[:20])
     abandonable.read()
     if restarted:

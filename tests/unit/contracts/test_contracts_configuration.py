@@ -28,7 +28,7 @@ JAVA = Path(__file__).parents[3] / "build/contracts/java/io/sparkfuse/contracts/
     ],
 )
 def test_only_listed_settings_without_secrets_are_allowed(key: str, passes: bool) -> None:
-    """A setting is allowed by its name or its listed prefix, but never if its name is that of a secret."""
+    """A setting is allowed if its name or a prefix is listed, but never if it has the name of a secret."""
     assert allowed_configuration().allows(key) is passes
 
 

@@ -165,7 +165,7 @@ def test_unreadable_memory_prevents_the_start(scene, content):
 
 
 def test_memory_that_cannot_be_written_prevents_the_stop(scene):
-    """If the stop cannot be written to disk first, it is not requested."""
+    """If the stop cannot be written to disk first, the stop is not requested."""
     scene.actuator()
     scene.settings.state_file.with_name(".actuator.json.new").mkdir()
 

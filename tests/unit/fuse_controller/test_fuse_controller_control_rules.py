@@ -36,7 +36,7 @@ TRUSTED = KeyRing(
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_controls_in_force_are_those_of_the_shared_case(case):
-    """After the records of a case, the holds, armings and revoked keys are those that the case lists."""
+    """After the records of a case, the holds, armings and revoked keys equal those in the case."""
     book = ControlBook(TRUSTED)
     for record in case["records"]:
         appended = record.get("appended_ms", 0)

@@ -308,7 +308,7 @@ def running_application(app_id, **columns):
 
 
 def test_external_actuator_gets_few_control_samples(world, make_controller, show):
-    """If many applications run without a finding, the external actuator gets ten probes of them a minute."""
+    """If many applications run without a finding, the external actuator gets at most ten probes a minute."""
     controller = make_controller("shadow")
     show(controller, *(running_application(f"app-{number}") for number in range(20)))
 

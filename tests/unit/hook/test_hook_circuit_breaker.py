@@ -160,7 +160,7 @@ LIST_PRICE = read_prices(None).core_hour
     ],
 )
 def test_price_of_a_core_hour(setting, given, expected):
-    """The price is that of the argument, else that of the platform's setting, else the list price."""
+    """The price comes from the argument, else from the platform's setting, else from the list prices."""
     assert core_hour_price(SimpleNamespace(conf=Conf(setting)), given) == expected
 
 
@@ -214,7 +214,7 @@ def test_open_fuse_raises_rule_evidence_and_override(circuit_breaker, jvm):
 
 
 def test_cancelled_action_becomes_fuse_blown(circuit_breaker):
-    """If Spark's exception contains the reason of an act, it becomes the cause of a FuseBlownError."""
+    """If Spark's exception contains the reason of an act, the exception becomes the cause of a FuseBlownError."""
     with pytest.raises(FuseBlownError) as raised, circuit_breaker.guard("write orders"):
         raise RuntimeError(f"SparkException: Job 1 cancelled because {REASON}\n\tat org.apache.spark...")
 

@@ -121,7 +121,7 @@ def _commands() -> list[list[str]]:
 
 
 def test_prometheus_scrapes_the_metrics_ports():
-    """The scrape targets are the names and metrics ports of the services; those of a profile are commented out."""
+    """The scrape targets are the names and metrics ports of the services; targets of a profile are commented out."""
     text = (ROOT / "alertmanager" / "targets" / "processes.yml").read_text()
     targets = yaml.safe_load(text.replace("# - ", "- "))
     scraped = {address for group in targets for address in group["targets"]}

@@ -76,7 +76,7 @@ def test_slope_is_fitted_to_varying_sizes():
 
 
 def test_size_below_the_range_keeps_the_p95():
-    """For a size below the learned range, the p95 is that of the smallest learned size: overhead may dominate.
+    """For a size below the learned range, the p95 is that of the smallest learned size, because overhead may dominate.
 
     A running stage is compared with runs of the usual size.
     """

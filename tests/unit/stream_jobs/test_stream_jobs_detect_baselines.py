@@ -180,7 +180,7 @@ def test_fit_is_reused_until_a_sample_is_learned():
 
 
 def test_newest_baseline_of_a_stage_wins():
-    """Of several records about a stage, the one with the newest sample wins, in whichever order they are read.
+    """If several records are about one stage, the record with the newest sample is used, in any order of reading.
 
     Older versions of Sparkfuse wrote with another partitioner and without a cluster, so one stage can have several
     records. The partition and key of each other record are reported, because these records are no longer needed.

@@ -147,7 +147,7 @@ def test_name_is_reported_once():
 
 
 def test_reported_name_carries_identity_and_call_site():
-    """The reported name contains the ids of application, query and stage, by which it is joined with rows."""
+    """The reported name contains the ids of application, query and stage, by which rows are joined with names."""
     identified = Identified()
     [query] = [
         output

@@ -213,7 +213,10 @@ def test_error_writes_no_value():
     "use", [lambda value: value.value(), lambda value: value.update(1), lambda value: value.clear()]
 )
 def test_value_outside_of_a_key_scope_is_an_error(use):
-    """Reading a value outside of a key's scope is an error, because it would be the value of the previous key."""
+    """Reading a value outside of a key's scope is an error.
+
+    Otherwise the result would be the value of the previous key.
+    """
     state, scope = KeyedState(), KeyScope()
     value = StateFactory(state, scope, "run", timedelta(days=1)).value_state("last", integer_codec())
     state.set_key("key")

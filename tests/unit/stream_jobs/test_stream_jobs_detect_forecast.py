@@ -186,7 +186,7 @@ def application(runs: ProcessedRuns, run: Run, elapsed_ms: int, deadline: str | 
 def test_deadline_from_a_setting_has_risk_and_time_left():
     """A row has the probability that the application misses its deadline.
 
-    If ten minutes are expected, a deadline after an hour is safe and one after nine minutes is at risk; a passed
+    If ten minutes are expected, a deadline after an hour is safe and one after nine minutes is at risk. A passed
     deadline is certainly missed.
     """
     runs = ProcessedRuns()

@@ -39,7 +39,7 @@ def test_table_gets_the_security_of_the_file(tmp_path: Path) -> None:
 
 
 def test_table_without_a_file_has_only_the_address() -> None:
-    """Without SPARKFUSE_KAFKA_CONFIG, the table statement equals that of the contract with the broker's address."""
+    """Without SPARKFUSE_KAFKA_CONFIG, the table statement is the contract's statement with the broker's address."""
     settings = Settings.from_environment({"SPARKFUSE_KAFKA_BOOTSTRAP": "kafka:1"})
     filled = fill(TEMPLATE, settings, kind="raw")
 
