@@ -1,4 +1,4 @@
-"""Tests comparisons of two real runs with one change: the change is the first cause, and the JSON is valid."""
+"""Tests comparisons of two real runs: their one change is the first cause, and the JSON matches its schema."""
 
 from __future__ import annotations
 
