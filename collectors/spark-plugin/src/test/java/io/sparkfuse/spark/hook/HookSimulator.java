@@ -27,12 +27,12 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Runs real hooks over an edge in memory, for simulations in other languages.
+ * Runs real hooks with clocks, counters and receipts in memory, for simulations in other languages.
  *
  * <p>Each line of standard input is one JSON object with the field {@code do}; each gets one line
  * of JSON on standard output, in order. The field {@code hook} names one of several hooks and is an
- * empty text by default. The class path is {@code target/test-classes}, {@code target/classes} and
- * that of the tests ({@code mvn dependency:build-classpath}).
+ * empty string by default. The class path is {@code target/test-classes}, {@code target/classes}
+ * and that of the tests ({@code mvn dependency:build-classpath}).
  *
  * <table>
  *   <caption>Commands; absent fields keep their last value unless a default is given</caption>

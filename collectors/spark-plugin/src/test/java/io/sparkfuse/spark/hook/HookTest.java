@@ -54,7 +54,7 @@ class HookTest {
     }
   }
 
-  /** The hook writes no receipt here: one could be mistaken for the external actuator's answer. */
+  /** No receipt is written, because it could be mistaken for the external actuator's answer. */
   @Test
   void externalStopIsNotForTheHook() {
     String policy = HookScenario.POLICY.replace("stop_application", "external_stop");

@@ -64,7 +64,7 @@ class BacklogTest {
     assertNull(backlog.first());
   }
 
-  /** A record of another topic would be read back as a fact. */
+  /** A record of an unknown topic is refused, because it would be read back as a fact. */
   @Test
   void otherTopicIsRefused() {
     assertThrows(

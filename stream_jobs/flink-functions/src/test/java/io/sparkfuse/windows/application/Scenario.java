@@ -33,7 +33,7 @@ final class Scenario {
   private long reserved;
   private long number;
 
-  /** Adds a start, an end or a resource profile. */
+  /** Adds a fact that the window stores: a start, an end or a resource profile. */
   Scenario fact(Fact.Builder fact) {
     return wait(WaitingRow.newBuilder().setFact(fact.build().toByteString()));
   }
