@@ -21,22 +21,24 @@ def pages(catalog: Catalog) -> Mapping[str, str]:
 
 def _index(catalog: Catalog) -> str:
     rows = [
-        f"| [{rule.id}]({rule.id}.md) | {rule.summary} | `{rule.view}` | {_fuse(rule)} |" for rule in catalog.values()
+        f"| [{rule.id}]({rule.id}.md) | {rule.summary} | `{rule.view}` | {': '.join(_fuse(rule))} |"
+        for rule in catalog.values()
     ]
     return "\n".join(
         [HEAD, "", "# Rules", "", "| rule | meaning | view | fuse |", "| --- | --- | --- | --- |", *rows, ""]
     )
 
 
-def _fuse(rule: Rule) -> str:
+def _fuse(rule: Rule) -> tuple[str, ...]:
+    """Return the time from which on the rule's policy may act, if the policy has such a limit, and the actions."""
     if rule.fuse is None:
-        return "none"
+        return ("none",)
     actions = ", then ".join(f"`{action}`" for action in rule.fuse.actions)
     if not rule.fuse.after_ms:
-        return f"{actions}; no minimum run time"
+        return (f"{actions}; no minimum run time",)
     # The external actuator measures the time since the start of the application.
     target = "application" if EXTERNAL_STOP in rule.fuse.actions else scope_of_view(rule.view)
-    return f"{actions}, once the {target} has run for at least {_duration(rule.fuse.after_ms)}"
+    return f"once the {target} has run for at least {_duration(rule.fuse.after_ms)}", actions
 
 
 def _page(rule: Rule) -> Iterator[str]:
@@ -44,7 +46,8 @@ def _page(rule: Rule) -> Iterator[str]:
     fires, keeps = _duration(rule.for_ms), _duration(rule.keep_firing_ms)
     yield f"View: `{rule.view}`. The rule fires {_after(fires)} and resolves {keeps} after the condition ends."
     yield _where_decidable(rule)
-    yield from (f"Fuse: {_fuse(rule)}.", "")
+    *since, actions = _fuse(rule)
+    yield from (f"{', '.join(('Fuse', *since))}: {actions}.", "")
     yield from ("## Condition", "", "```sql", rule.when.strip(), "```", "")
     for severity, condition in sorted(rule.severity.items(), key=lambda level: SEVERITIES.index(level[0])):
         yield (
