@@ -30,7 +30,7 @@ _ARITHMETIC: Mapping[type[exp.Expr], Callable[[float, float], float]] = {
 
 
 def scope_of_view(view: str) -> str | None:
-    """Return the scope of a policy by the view of its rule; None if its rows name no target for an act."""
+    """Return the scope of policies of rules on this view; None if the rows of the view name no target for an act."""
     return next((each.scope for each in hook_counters.SCOPES if each.view == view), None)
 
 

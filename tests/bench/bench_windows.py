@@ -86,7 +86,7 @@ def broker(folder: Path) -> Iterator[str]:
 
 
 def facts(count: int) -> Iterator[tuple[float, fact_pb2.Fact]]:
-    """Yield facts of tasks that start, report progress and end, each with the second of its event."""
+    """Yield facts of tasks that start, report progress and end, each with the time of its event in seconds."""
     applications = [BusyApplication(number) for number in range(APPLICATIONS)]
     for number in range(count):
         second = number / FACTS_PER_SECOND

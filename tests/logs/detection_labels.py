@@ -33,7 +33,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Expected:
-    """A finding that a label expects or allows: one of the rules, at a stage whose text has all words of ``stage``."""
+    """A finding that a label expects or allows.
+
+    The finding is of one of the rules, at a stage whose name and operators contain all words of ``stage``.
+    """
 
     rules: tuple[str, ...]
     stage: tuple[str, ...] = ()
@@ -45,7 +48,7 @@ class Expected:
         return f"{' or '.join(self.rules)}{place}"
 
     def fits(self, found: Finding, stages: Mapping[int, str]) -> bool:
-        """Return whether the finding is the expected one; ``stages`` maps the id of each stage to the stage's text."""
+        """Return whether the finding is the expected one; ``stages`` maps stage ids to results of stage_texts."""
         if found.rule not in self.rules or _rank(found.severity) < _rank(self.at_least):
             return False
         text = "" if found.stage_id is None else stages.get(found.stage_id, "")

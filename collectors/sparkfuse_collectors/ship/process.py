@@ -41,7 +41,10 @@ class Options:
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
-            raise InvalidOptionError(f"--name {self.name!r} must have at most 100 letters, digits, '.', '_' and '-'")
+            raise InvalidOptionError(
+                f"--name {self.name!r} must have at most 100 letters, digits, '.', '_' and '-', and must begin with a "
+                "letter or digit"
+            )
         for option, value in (("--cluster", self.cluster), ("--tenant", self.tenant)):
             if not value or "|" in value or len(value) > 200:
                 raise InvalidOptionError(f"{option} {value!r} must have 1 to 200 characters and no '|'")

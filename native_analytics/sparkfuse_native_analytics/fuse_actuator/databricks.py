@@ -35,7 +35,7 @@ class Databricks:
     def find(self, application: Application) -> Found:
         """Return the state of the run.
 
-        If a cancel would end more or less than the application, the state is unknown. Raises ManagerError.
+        If a cancel would end more than the application, or would not end it, the state is unknown. Raises ManagerError.
         """
         run_id = _run_id(application.settings)
         run = self._http.get("/api/2.1/jobs/runs/get", {"run_id": run_id})

@@ -1,7 +1,7 @@
 """The fuse controller's own view: keeps recent rows of `live` in Arrow, and evaluates the rules on them in DataFusion.
 
-The view checks that a finding is consistent. Its matches are not independent evidence, because detection reads the same
-rows.
+The view checks that a finding agrees with the latest rows that the controller has read. A match is not independent
+evidence, because detection reads the same rows.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def samples(found: Iterable[Output]) -> list[Baseline]:
 
 
 def test_fingerprint_does_not_depend_on_the_stage_id():
-    """If two stages swap their ids in the next run of a job, their fingerprints stay the same."""
+    """A stage that has another id in the next run of its job has the same fingerprint."""
     one, two = Run("app-1", T), Run("app-2", T + 99)
     first = process([one.started(T), one.stage_started(T, 3), one.stage(T, 900, 3)])[-1]
     second = process([two.started(T), two.stage_started(T, 8), two.stage(T, 900, 8)])[-1]
