@@ -77,7 +77,7 @@ def _wrong_cases(policy: FusePolicy) -> Iterator[str]:
 
 def _counter_rows() -> Iterator[str]:
     yield from ("## Counters of the hook", "")
-    yield "The driver counts these values itself, from its events and from the progress that its executors report to it."
+    yield "The driver counts these values itself, from its events and from the progress that its executors report."
     yield "A policy can use the counters of its own target and of everything that contains it."
     yield from ("", "| counter | of one | unit | meaning |", "| --- | --- | --- | --- |")
     for each in hook_counters.COUNTERS:
