@@ -119,7 +119,8 @@ def test_streaming_query_is_stopped_by_itself(start, fuse, facts, version):
     assert fuse.receipt("not shared")["gate"] == "shared_driver"
     target.send("query", 3, action="cancel_query", query_id=query, policy_hash=policy_hash(SHARED))
 
-    assert fuse.receipt("query")["outcome"] == "ended", fuse.receipts("query")
+    receipt = fuse.receipt("query")
+    assert receipt["outcome"] == "ended", (receipt["gate"], receipt["reason"])
     assert target.job.wait_for_line("ENDED") == "False None"
     assert target.job.wait_for_line("USABLE") == "10"
 

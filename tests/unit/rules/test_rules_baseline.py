@@ -433,5 +433,5 @@ def test_theil_sen_and_median_resist_outliers():
     points[0], points[7] = (0.0, 500.0), (7.0, -900.0)
 
     assert theil_sen_slope(points) == pytest.approx(2.0, abs=0.5)
-    with pytest.raises(ValueError, match="no values"):
+    with pytest.raises(ValueError, match="empty list"):
         median([])
