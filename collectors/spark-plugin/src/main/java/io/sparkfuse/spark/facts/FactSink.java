@@ -8,6 +8,8 @@ public interface FactSink {
   /** Returns whether the collector is on and the application is known. */
   boolean ready();
 
-  /** Sends the facts of one pass; the caller has already set their kinds and times. Does not block. */
+  /**
+   * Sends the facts of one pass; the caller has already set their kinds and times. Does not block.
+   */
   void send(List<Fact.Builder> facts);
 }
