@@ -219,7 +219,8 @@ def rows(acts: Mapping[str, Sequence[Act]], wanted: int) -> Iterator[str]:
         freed = [act.freed_ms - act.sampled_ms for act in found]
         slowest = _p95([act.freed_ms - act.true_ms for act in found])
         figures = (
-            f"p50 {_s(statistics.median(freed))}, p95 {_s(_p95(freed))}; by the clock of the task p95 {_s(slowest)}"
+            f"p50 {_s(statistics.median(freed))}, p95 {_s(_p95(freed))};"
+            f" from the moment the tasks meet the condition p95 {_s(slowest)}"
         )
         yield f"| `{action}`, {len(found)} of {wanted} acts | {figures} |"
 

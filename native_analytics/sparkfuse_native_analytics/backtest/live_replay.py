@@ -27,9 +27,9 @@ _PLACE = "app_id, app_start_ms, app_attempt"
 class PolicyReplay:
     """The result of one policy; all lists contain application ids.
 
-    ``healthy_runs`` succeeded and have rows that decide the rule; ``failed_runs`` did not succeed. ``false_runs`` are
-    the healthy runs, ``right_runs`` the failed runs in which the policy would have acted. ``left_out`` lists the
-    conditions that stored rows cannot show, because only the hook counts their columns.
+    ``healthy_runs`` succeeded and have rows with all columns of the rule; ``failed_runs`` did not succeed.
+    ``false_runs`` are the healthy runs, ``right_runs`` the failed runs in which the policy would have acted.
+    ``left_out`` lists the conditions that stored rows cannot show, because only the hook counts their columns.
     """
 
     rule: str
@@ -70,7 +70,7 @@ def _replayed(client: Client, key: str, rule: Rule, runs: Sequence[Run]) -> Poli
 
 
 def _acts(client: Client, rule: Rule, runs: Sequence[Run]) -> Mapping[Place, int]:
-    """For each run with a row that decides the rule, return the number of rows on which the policy would have acted."""
+    """For each run that has a row with all columns of the rule, return the number of rows on which the policy acts."""
     needed = " AND ".join(f"`{name}` IS NOT NULL" for name in needed_columns(rule)) or "1"
     sql = (
         f"SELECT {_PLACE}, countIf({_would_act(rule)}) AS acts "

@@ -1,4 +1,7 @@
-"""The state of all applications in one evaluation of the controller, and the case of each candidate."""
+"""The state of all applications in one evaluation of the controller, and the `Case` of each finding.
+
+The case of a finding is everything on which the decision about an act depends.
+"""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_joins_of_one_query_have_two_fingerprints(runs: Mapping[str, list[str]])
     """Adaptive execution runs each join as its own job; their operators are equal, but not their fingerprints.
 
     Some stages keep equal fingerprints. Spark does not distinguish the scans of three tables by path when a stage
-    starts. The aggregation runs twice, because the sort takes samples.
+    starts. The aggregation runs in two stages, because the sort first runs it to sample the ranges of its keys.
     """
     assert len(runs["first"]) == 8
     assert len(set(runs["first"])) == 5

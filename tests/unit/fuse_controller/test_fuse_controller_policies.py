@@ -55,7 +55,7 @@ NEVER = {"failure_kind": "user_code", "failure": "python_exception", "retry": "n
 
 
 def live(view, row, content, app_id="app-1", now_ms=NOW_MS, seq=1):
-    """Return a complete row; ``columns`` selects its view and contents."""
+    """Return a complete row of ``view``, with ``content`` in the field ``row``."""
     return LiveRow(view=view, cluster="prod", tenant="sales", app_id=app_id, app_attempt=0, app_start_ms=START_MS,
                    window_end_ms=now_ms, row_seq=seq, completeness=1.0, **{row: content})  # fmt: skip
 

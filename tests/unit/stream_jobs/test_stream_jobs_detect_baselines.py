@@ -208,7 +208,7 @@ def test_newest_baseline_of_a_stage_wins():
 
 
 def test_expired_baselines_are_removed():
-    """A baseline that was last written before the limit is removed, and its partition and key are reported."""
+    """Baselines whose last write is older than the limit are removed, and their partitions and keys are returned."""
     published = PublishedBaselines()
     baselines_read = [Baseline(job_key=job, stage_fingerprint="f00", updated_ms=T) for job in ("old", "current")]
     try:

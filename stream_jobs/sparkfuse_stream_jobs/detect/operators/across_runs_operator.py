@@ -56,7 +56,7 @@ class AcrossRuns(KeyedProcessFunction):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._scope, self._letters = KeyScope(), DeadLetters(self._settings)
-        # One subtask cleans the topic: each subtask reads all partitions of it.
+        # Only the first subtask removes old records of the topic. One is enough, because each reads all partitions.
         self._published = BaselineFollower(self._settings, cleans=runtime_context.get_index_of_this_subtask() == 0)
         self._host_reports = host_report_codec()
         self._timers: set[tuple[str, int]] = set()

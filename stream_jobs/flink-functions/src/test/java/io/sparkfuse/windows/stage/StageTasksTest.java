@@ -26,7 +26,8 @@ class StageTasksTest {
   private static final long T0 = 1_000_000;
 
   /**
-   * The slowest task is chosen among ended and running tasks, and the row has its known columns.
+   * The slowest task is chosen among ended and running tasks. The row has those values of this task
+   * that are known.
    */
   @Test
   void slowestTaskCanHaveEndedOrRun() throws Exception {
