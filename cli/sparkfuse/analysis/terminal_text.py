@@ -22,5 +22,10 @@ def readable(text: str, limit: int = 1000) -> str:
     return line if len(line) <= limit and len(text) <= 2 * limit else line[: limit - 1] + SHORTENED
 
 
+def printable(text: str) -> str:
+    """Return ``text`` with its lines as they are, and each unsafe character replaced."""
+    return "".join(MARK if each != "\n" and _is_unsafe(each) else each for each in text)
+
+
 def _is_unsafe(character: str) -> bool:
     return unicodedata.category(character) in _UNSAFE

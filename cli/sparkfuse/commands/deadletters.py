@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from sparkfuse.analysis.terminal_text import printable
 from sparkfuse.commands.history import DEFAULT_HOME, Home, moment
 from sparkfuse.commands.options import duration_ms, settings_of_stack
 from sparkfuse.commands.output import Json, print_json, print_table
@@ -73,9 +74,9 @@ def show(letter_id: LetterId, home: Home = DEFAULT_HOME, as_json: Json = False) 
         print_json({**values, "payload": _text(letter.payload, None)})
         return
     place = f", partition {origin.partition}, offset {origin.offset}" if origin else ""
-    typer.echo(f"component: {letter.component}")
-    typer.echo(f"record:    topic {letter.topic}{place}")
-    typer.echo(f"reason:    {letter.reason}")
+    typer.echo(f"component: {printable(letter.component)}")
+    typer.echo(f"record:    topic {printable(letter.topic)}{place}")
+    typer.echo(f"reason:    {printable(letter.reason)}")
     typer.echo(f"written:   {moment(letter.seen_ms)}")
     typer.echo(f"value:     {_text(letter.payload)}")
 

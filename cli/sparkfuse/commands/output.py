@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sparkfuse.analysis.terminal_text import printable
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
 # Columns up to this width are never folded; wider columns may be folded down to this width.
 LEAST_FOLDED = 20
@@ -29,7 +31,7 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[Any
     On a terminal, long values are folded; if the terminal is too narrow for that, each row is a block of lines. Without
     a terminal each row is one line.
     """
-    cells = [["-" if value is None else str(value) for value in row] for row in rows]
+    cells = [["-" if value is None else printable(str(value)) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
     out = Console()
     if not out.is_terminal:

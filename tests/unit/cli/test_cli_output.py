@@ -44,3 +44,10 @@ def test_empty_table_shows_its_headings(capsys: pytest.CaptureFixture[str]) -> N
     shown = capsys.readouterr().out
 
     assert all(heading in shown for heading in HEADINGS)
+
+
+def test_control_characters_of_users_do_not_reach_the_terminal(capsys):
+    """A control character in a cell is replaced; other text does not change."""
+    output.print_table("Jobs", ["job"], [("a\x1b[31mb\r\x9bé ⋈",)])
+
+    assert "a?[31mb??é ⋈" in capsys.readouterr().out.replace("\N{REPLACEMENT CHARACTER}", "?")
