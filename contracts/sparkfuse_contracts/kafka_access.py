@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 ANSWER_SECONDS = 30.0
 """How long to wait for an answer: a broker that has just started needs this long if all clients connect together."""
+REQUEST_SECONDS = 10.0
+"""How long to wait for the answer to one request; then the request is sent again until ANSWER_SECONDS have passed.
+
+Without a second request, one that the client sent to a coordinator that was not elected yet can stay unanswered.
+"""
 NEW_TOPIC_SECONDS = 3.0
 """The longest time after which a broker lists a topic that was just created."""
-COORDINATOR_SECONDS = 30.0
-"""How long to wait for the first consumer group of a broker: the broker must first create the offsets topic."""
 POLL_SECONDS = 0.05
 ESSENTIAL = ("message.timestamp.type", "cleanup.policy")
 """The topic settings on which a guarantee depends; operators may change others, such as retention and compression."""
@@ -109,13 +112,16 @@ class KafkaAccess:
         """
         from confluent_kafka import KafkaError, KafkaException, TopicCollection
 
-        futures = self.admin.describe_topics(
-            TopicCollection(list(wanted)), include_authorized_operations=True, request_timeout=ANSWER_SECONDS
-        )
+        def ask() -> Any:
+            return self.admin.describe_topics(
+                TopicCollection(list(wanted)), include_authorized_operations=True, request_timeout=REQUEST_SECONDS
+            )
+
+        futures = self._ask(ask)
         described = {}
         for name, future in futures.items():
             try:
-                described[name] = self._wait(future)
+                described[name] = future.result()
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise self._unavailable(error, f"{' and '.join(wanted[name])} the topic {name}") from error
@@ -124,24 +130,18 @@ class KafkaAccess:
 
     def check_group(self, name: str, operation: str) -> None:
         """Raise KafkaUnavailableError if the principal may not use the consumer group for this operation."""
-        from confluent_kafka import KafkaError, KafkaException
+        from confluent_kafka import KafkaException
 
-        starting = {
-            KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-        }  # fmt: skip
-        until = time.monotonic() + COORDINATOR_SECONDS
-        while True:
-            asked = self.admin.describe_consumer_groups(
-                [name], include_authorized_operations=True, request_timeout=ANSWER_SECONDS
+        def ask() -> Any:
+            return self.admin.describe_consumer_groups(
+                [name], include_authorized_operations=True, request_timeout=REQUEST_SECONDS
             )
-            try:
-                found = self._wait(asked[name])
-            except KafkaException as error:
-                if error.args[0].code() not in starting or time.monotonic() > until:
-                    raise self._unavailable(error, f"{operation} the consumer group {name}") from error
-                time.sleep(POLL_SECONDS)
-            else:
-                return self._require(found.authorized_operations, [operation], f"the consumer group {name}")
+
+        try:
+            found = self._ask(ask)[name].result()
+        except KafkaException as error:
+            raise self._unavailable(error, f"{operation} the consumer group {name}") from error
+        self._require(found.authorized_operations, [operation], f"the consumer group {name}")
 
     def check_cluster(self, operation: str) -> None:
         """Raise KafkaUnavailableError if the principal may not perform the operation on the cluster."""
@@ -149,9 +149,14 @@ class KafkaAccess:
 
         what = f"{operation} the cluster"
         try:
-            found = self._wait(
-                self.admin.describe_cluster(include_authorized_operations=True, request_timeout=ANSWER_SECONDS)
+            asked = self._ask(
+                lambda: {
+                    "cluster": self.admin.describe_cluster(
+                        include_authorized_operations=True, request_timeout=REQUEST_SECONDS
+                    )
+                }
             )
+            found = asked["cluster"].result()
         except KafkaException as error:
             raise self._unavailable(error, what) from error
         self._require(found.authorized_operations, [operation], "the cluster")
@@ -163,7 +168,8 @@ class KafkaAccess:
 
         resource = ConfigResource(ResourceType.TOPIC, name)
         try:
-            actual = self._wait(self.admin.describe_configs([resource], request_timeout=ANSWER_SECONDS)[resource])
+            asked = self._ask(lambda: self.admin.describe_configs([resource], request_timeout=REQUEST_SECONDS))
+            actual = asked[resource].result()
         except KafkaException as error:
             raise self._unavailable(error, f"DESCRIBE_CONFIGS the topic {name}") from error
         for setting, right in topic.config.items():
@@ -183,7 +189,29 @@ class KafkaAccess:
         if denied:
             raise KafkaUnavailableError(_denied(self._settings, f"{' and '.join(denied)} {resource}"))
 
-    def _wait(self, future: Future[Any]) -> Any:
+    def _ask(self, request: Callable[[], Any]) -> Mapping[Any, Future[Any]]:
+        """Send a request, repeat it while the broker starts, and return its futures, which are all done."""
+        from confluent_kafka import KafkaError, KafkaException
+
+        starting = {
+            KafkaError._TIMED_OUT,  # noqa: SLF001 - the client has no public name for its own errors
+            KafkaError.NOT_COORDINATOR,
+            KafkaError.COORDINATOR_NOT_AVAILABLE,
+            KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        }
+        until = time.monotonic() + ANSWER_SECONDS
+        while True:
+            futures: Mapping[Any, Future[Any]] = request()
+            for future in futures.values():
+                self._wait(future)
+            errors = [future.exception() for future in futures.values()]
+            codes = {error.args[0].code() for error in errors if isinstance(error, KafkaException)}
+            if not codes & starting or time.monotonic() > until:
+                return futures
+            time.sleep(POLL_SECONDS)
+
+    def _wait(self, future: Future[Any]) -> None:
+        """Wait until the future is done. Raises KafkaUnavailableError if the broker refuses the login."""
         from confluent_kafka import KafkaError
 
         while not future.done():
@@ -191,7 +219,6 @@ class KafkaAccess:
             for error in self._errors:
                 if error.code() == KafkaError._AUTHENTICATION:  # noqa: SLF001 - no public name
                     raise KafkaUnavailableError(explain(self._settings, error))
-        return future.result()
 
     def _unavailable(self, error: KafkaException, what: str) -> KafkaUnavailableError:
         # If TLS fails, the client raises only a timeout; it reports the cause in a separate TLS error.

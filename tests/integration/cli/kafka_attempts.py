@@ -20,15 +20,29 @@ DENIED = {
 }  # fmt: skip
 
 
+STARTING = {
+    KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+}  # fmt: skip
+
+
 def _allowed(attempt: Callable[[], object]) -> bool:
-    """Return False if the broker denies the attempt, True if it succeeds; another error fails the test."""
-    try:
-        attempt()
-    except KafkaException as error:
-        if error.args[0].code() in DENIED:
-            return False
-        raise
-    return True
+    """Return False if the broker denies the attempt, True if it succeeds; another error fails the test.
+
+    An attempt is repeated while the broker has no coordinator yet for the group or the transactional id.
+    """
+    until = time.monotonic() + ANSWER_SECONDS
+    while True:
+        try:
+            attempt()
+        except KafkaException as error:
+            code = error.args[0].code()
+            if code in DENIED:
+                return False
+            if code not in STARTING or time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+        else:
+            return True
 
 
 class Attempts:

@@ -111,10 +111,11 @@ def test_application_is_stopped_with_exit_code(start, fuse, tmp_path, version):
 def test_streaming_query_is_stopped_by_itself(start, fuse, facts, version):
     """Only cancel_query of a policy for shared drivers stops a streaming query; the query ends without an exception."""
     target, _ = start(version, "streaming_query.py")
-    tasks = wait_for(target.running, 240, "a running task with progress")
-    [query] = {each.sql_execution_id for each in facts.of("job_started") if tasks[0].stage_id in each.stage_ids}
     target.send("stage", 1, action="cancel_stage")
     assert fuse.receipt("stage")["gate"] == "shared_driver"
+    # The first batch has no rows and ends at once, so the batch that computes is found only now.
+    tasks = wait_for(lambda: len(found := target.running()) == 2 and found, 240, "the tasks of the batch that computes")
+    [query] = {each.sql_execution_id for each in facts.of("job_started") if tasks[0].stage_id in each.stage_ids}
     target.send("not shared", 2, action="cancel_query", query_id=query)
     assert fuse.receipt("not shared")["gate"] == "shared_driver"
     target.send("query", 3, action="cancel_query", query_id=query, policy_hash=policy_hash(SHARED))
