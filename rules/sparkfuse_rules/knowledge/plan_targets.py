@@ -13,25 +13,28 @@ _FORMATS = frozenset({
     "kafka", "memory", "noop", "orc", "parquet", "rate", "text", "xml",
 })  # fmt: skip
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_ONE_ROW = "one row"
 _SOURCES = {"Range": "range", "LocalTableScan": "local rows", "LocalRelation": "local rows", "LogicalRDD": "RDD",
-            "Scan ExistingRDD": "RDD", "Scan OneRowRelation": "one row", "MicroBatchScan": "stream"}  # fmt: skip
+            "Scan ExistingRDD": "RDD", "Scan OneRowRelation": _ONE_ROW, "MicroBatchScan": "stream"}  # fmt: skip
 
 
 def sources(plan: QueryPlan, nodes: Iterable[int], full: bool, depth: int = 0) -> list[str]:
-    """Return the distinct tables and paths that the nodes read; if there are none, the kinds of rows, such as RDD."""
-    tables: dict[str, None] = {}
-    rows: dict[str, None] = {}
+    """Return the distinct tables and paths that the nodes read, and words for rows without a table, such as RDD.
+
+    With ``full``, only tables and paths are returned, with their database or folder.
+    """
+    found: dict[str, None] = {}
     for node in nodes:
         kind = plan.kinds[node]
         if kind == "cache":
-            tables |= dict.fromkeys(_cached(plan, node, full, depth))
+            found |= dict.fromkeys(_cached(plan, node, full, depth))
         elif kind == "scan":
             target = _folders(target_of(plan.detail(node)) or target_of_name(plan.names[node]))
             if target:
-                tables[target if full else last_part(target)] = None
-            else:
-                rows[_rows_of(plan, node)] = None
-    return list(tables) or ([] if full else list(rows))
+                found[target if full else last_part(target)] = None
+            elif not full and not plan.children[node]:
+                found[_rows_of(plan, node)] = None
+    return [name for name in found if name != _ONE_ROW or len(found) == 1]
 
 
 def _cached(plan: QueryPlan, node: int, full: bool, depth: int) -> list[str]:

@@ -135,6 +135,16 @@ def test_newest_plan_with_all_operators_is_used() -> None:
     assert name_stage(1, query_id=1, scope_names=["WholeStageCodegen (1)"], plans=[before, after]).name == "q1: b ⋈ d"
 
 
+@pytest.mark.parametrize(("scan", "name"), [("Scan ExistingRDD", "RDD"), ("LocalTableScan", "local rows")])
+def test_join_with_rows_of_the_program_shows_both_sides(scan, name) -> None:
+    """A join of a table with rows from ``createDataFrame`` shows the rows, and not the table twice."""
+    joined = plan(("WholeStageCodegen (1)", -1), ("BroadcastHashJoin", 0, "Inner a = b"), (scan, 1),
+                  ("Scan parquet a.orders", 1, "a.orders parquet"))  # fmt: skip
+
+    found = name_stage(1, query_id=1, scope_names=["WholeStageCodegen (1)"], plans=[joined])
+    assert found.name == f"q1: {name} ⋈ orders"
+
+
 @pytest.mark.parametrize(
     ("nodes", "name", "sources", "sink"),
     [
