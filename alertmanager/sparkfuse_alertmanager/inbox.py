@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 
 from sparkfuse_alertmanager.metrics import COMPONENT, TOPIC, Metrics
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
+from sparkfuse_contracts.generated.limits import DEAD_LETTER_PAYLOAD_BYTES
 from sparkfuse_contracts.kafka_access import require_access
 from sparkfuse_contracts.kafka_clients import client_configuration, producer_configuration
 from sparkfuse_contracts.settings import Settings
@@ -19,7 +20,6 @@ from sparkfuse_contracts.wire import to_json
 
 log = logging.getLogger(__name__)
 BATCH = 500
-PAYLOAD_KEPT_BYTES = 64 * 1024
 FLUSH_SECONDS = 10.0
 
 
@@ -129,7 +129,7 @@ class Inbox:
             kafka_partition=record.partition,
             kafka_offset=record.offset,
             reason=reason,
-            payload=record.value[:PAYLOAD_KEPT_BYTES],
+            payload=record.value[:DEAD_LETTER_PAYLOAD_BYTES],
             seen_ms=time.time_ns() // 1_000_000,
         )
 

@@ -10,6 +10,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from google.protobuf.message import DecodeError
 
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
+from sparkfuse_contracts.generated.limits import DEAD_LETTER_PAYLOAD_BYTES
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.kafka_clients import client_configuration, producer_configuration
 from sparkfuse_contracts.settings import Settings
@@ -21,7 +22,6 @@ TOPIC = "dead-letters"
 # Other topics contain signed records with a limited lifetime, receipts, or state that a component writes again itself.
 REPLAYABLE = ("facts", "live", "findings")
 # Values of dead letters are truncated to this size.
-PAYLOAD_BYTES = 64 * 1024
 MAX_IN_QUEUE = 1_000
 _CLIENT = "sparkfuse-dead-letters"
 
@@ -164,7 +164,7 @@ def replay(settings: Settings, letters: Sequence[StoredLetter]) -> Replay:
 
 def _key_of(settings: Settings, letter: DeadLetter) -> bytes | None:
     """Return the record key of a live row; None if the letter has another topic, or only a part of the row."""
-    if letter.topic != topic_name("live", settings.topic_prefix) or len(letter.payload) >= PAYLOAD_BYTES:
+    if letter.topic != topic_name("live", settings.topic_prefix) or len(letter.payload) >= DEAD_LETTER_PAYLOAD_BYTES:
         return None
     try:
         return record_key("live", LiveRow.FromString(letter.payload))

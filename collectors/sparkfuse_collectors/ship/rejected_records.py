@@ -12,12 +12,11 @@ from sparkfuse_collectors.ship.batch import Batch
 from sparkfuse_collectors.ship.errors import BrokerLostError
 from sparkfuse_collectors.ship.metrics import COMPONENT
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
+from sparkfuse_contracts.generated.limits import DEAD_LETTER_PAYLOAD_BYTES
 from sparkfuse_contracts.wire import to_json
 
 # Errors that a retry of the same record cannot fix.
 PERMANENT = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE, KafkaError.INVALID_RECORD}
-PAYLOAD_BYTES = 64 * 1024
-"""Bytes of a rejected record that its dead letter contains."""
 _log = logging.getLogger("sparkfuse.ship")
 
 
@@ -76,7 +75,7 @@ class RejectedRecords:
             component=COMPONENT,
             topic=f"{self._prefix}.{topic}",
             reason=reason,
-            payload=(value or b"")[:PAYLOAD_BYTES],
+            payload=(value or b"")[:DEAD_LETTER_PAYLOAD_BYTES],
             seen_ms=time.time_ns() // 1_000_000,
         )
         self._batch.records[index] = ("dead-letters", None, to_json(letter))

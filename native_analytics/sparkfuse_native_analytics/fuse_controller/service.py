@@ -14,6 +14,7 @@ from google.protobuf.message import Message as ProtobufMessage
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.generated.finding_pb2 import Finding
+from sparkfuse_contracts.generated.limits import DEAD_LETTER_PAYLOAD_BYTES
 from sparkfuse_contracts.generated.receipt_pb2 import Receipt
 from sparkfuse_contracts.generated.signal_pb2 import Signal
 from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
@@ -33,7 +34,6 @@ READ_SECONDS = 0.5
 # Without new records, only the age of the evidence changes, so it is enough to evaluate every few seconds.
 EVALUATE_SECONDS = 5.0
 PROBE_SECONDS = 5.0
-PAYLOAD_BYTES = 64 * 1024
 POLICY_VALID, POLICY_INVALID = "policy_valid", "policy_invalid"
 _log = logging.getLogger("sparkfuse.fuse_controller")
 
@@ -190,7 +190,7 @@ class FuseControllerService:
             kafka_partition=message.partition(),
             kafka_offset=message.offset(),
             reason=reason,
-            payload=(message.value() or b"")[:PAYLOAD_BYTES],
+            payload=(message.value() or b"")[:DEAD_LETTER_PAYLOAD_BYTES],
             seen_ms=self.now_ms(),
         )
         try:

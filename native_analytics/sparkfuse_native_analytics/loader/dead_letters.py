@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from confluent_kafka import KafkaError, Message, Producer
 
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
+from sparkfuse_contracts.generated.limits import DEAD_LETTER_PAYLOAD_BYTES
 from sparkfuse_contracts.kafka_clients import producer_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
@@ -16,7 +17,6 @@ from sparkfuse_contracts.wire import to_json
 from sparkfuse_native_analytics.loader.batch import Rejected
 
 COMPONENT = "loader"
-PAYLOAD_BYTES = 64 * 1024
 _LOOK_SECONDS = 0.5
 
 
@@ -46,7 +46,7 @@ class DeadLetterWriter:
                 kafka_partition=partition,
                 kafka_offset=each.offset,
                 reason=each.reason,
-                payload=each.payload[:PAYLOAD_BYTES],
+                payload=each.payload[:DEAD_LETTER_PAYLOAD_BYTES],
                 seen_ms=time.time_ns() // 1_000_000,
             )
             self._produce(to_json(letter), stop)

@@ -8,13 +8,13 @@ import time
 from confluent_kafka import KafkaError, Message, Producer
 
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
+from sparkfuse_contracts.generated.limits import DEAD_LETTER_PAYLOAD_BYTES
 from sparkfuse_contracts.kafka_clients import producer_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import to_json
 from sparkfuse_stream_jobs.detect.metrics import COMPONENT, TOPIC, detect_metrics
 
-PAYLOAD_BYTES = 64 * 1024
 MAX_REASON_CHARACTERS = 200
 # One error can recur with every row. Further rows of the same minute are only counted.
 MAX_LETTERS_PER_MINUTE = 100
@@ -43,7 +43,7 @@ class DeadLetters:
             component=COMPONENT,
             topic=topic_name(TOPIC, self._settings.topic_prefix),
             reason=reason,
-            payload=content[:PAYLOAD_BYTES],
+            payload=content[:DEAD_LETTER_PAYLOAD_BYTES],
             seen_ms=time.time_ns() // 1_000_000,
         )
         try:

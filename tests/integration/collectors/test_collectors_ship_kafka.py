@@ -13,8 +13,8 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from sparkfuse_collectors.ship.batch import Batch
 from sparkfuse_collectors.ship.broker import Broker
-from sparkfuse_collectors.ship.rejected_records import PAYLOAD_BYTES
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
+from sparkfuse_contracts.generated.limits import DEAD_LETTER_PAYLOAD_BYTES
 from sparkfuse_contracts.generated.position_pb2 import Position
 from sparkfuse_contracts.wire import from_json
 from tests.integration.collectors.shipping import LOGS, Committed, Shipping, Template, create_all_topics, holes, kinds
@@ -196,7 +196,7 @@ def test_rejected_records_become_dead_letters(kafka_bootstrap: str, prefix: str)
     assert _values(kafka_bootstrap, f"{prefix}.facts") == [b"fact"]
     assert _values(kafka_bootstrap, f"{prefix}.positions") == [b"position"]
     letters = [from_json(DeadLetter, value) for value in _values(kafka_bootstrap, f"{prefix}.dead-letters")]
-    assert [letter.payload for letter in letters] == [each[:PAYLOAD_BYTES] for each in large]
+    assert [letter.payload for letter in letters] == [each[:DEAD_LETTER_PAYLOAD_BYTES] for each in large]
     assert rejected == [1, 1]
 
 

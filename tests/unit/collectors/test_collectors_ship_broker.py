@@ -16,8 +16,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from sparkfuse_collectors.ship.batch import Batch
 from sparkfuse_collectors.ship.broker import Broker
 from sparkfuse_collectors.ship.errors import BrokerLostError
-from sparkfuse_collectors.ship.rejected_records import PAYLOAD_BYTES
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
+from sparkfuse_contracts.generated.limits import DEAD_LETTER_PAYLOAD_BYTES
 from sparkfuse_contracts.wire import from_json
 from tests.kafka import settings_of
 
@@ -142,7 +142,7 @@ def test_too_large_record_becomes_a_dead_letter(
     assert values(mock, f"{topic_prefix}.positions") == [b"position"]
     (letter,) = (from_json(DeadLetter, value) for value in values(mock, f"{topic_prefix}.dead-letters"))
     assert (letter.component, letter.topic) == ("shipper", f"{topic_prefix}.history")
-    assert letter.payload == HUGE[:PAYLOAD_BYTES]
+    assert letter.payload == HUGE[:DEAD_LETTER_PAYLOAD_BYTES]
     assert rejected == [1]
     (message,) = caplog.messages
     assert message.startswith("Kafka rejects a record of 2000000 bytes for history with the key 'app': ")

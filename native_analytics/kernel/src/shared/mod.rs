@@ -159,6 +159,7 @@ pub mod framework_frames {
 pub mod limits {
     pub const MOST_STAGES: usize = 4096;
     pub const MOST_METRICS: usize = 4096;
+    pub const DEAD_LETTER_PAYLOAD_BYTES: usize = 65536;
 }
 
 #[rustfmt::skip]

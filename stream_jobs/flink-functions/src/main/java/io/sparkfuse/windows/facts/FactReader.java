@@ -3,6 +3,7 @@ package io.sparkfuse.windows.facts;
 import com.google.protobuf.Descriptors.Descriptor;
 import com.google.protobuf.Descriptors.FieldDescriptor;
 import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.Limits;
 import io.sparkfuse.contracts.Undecodable;
 import java.io.IOException;
 import java.util.Arrays;
@@ -18,7 +19,7 @@ import org.apache.flink.table.types.logical.RowType;
  * possible.
  */
 final class FactReader {
-  static final int PAYLOAD_LIMIT_BYTES = 64 * 1024;
+  static final int PAYLOAD_LIMIT_BYTES = Limits.DEAD_LETTER_PAYLOAD_BYTES;
   private static final Descriptor FACT = Fact.getDescriptor();
   private static final int APP_ID = Fact.APP_ID_FIELD_NUMBER;
   private static final String KIND = "kind";
