@@ -26,8 +26,8 @@ class DriverDependencies {
   }
 
   /**
-   * Creates the queue. The sender's backlog gets two thirds of the memory; the queue gets the rest,
-   * one third of it for the bulk lane.
+   * Creates the queue. The sender's backlog gets two thirds of the configured memory. The queue
+   * gets the last third: one third of the queue's memory is for the bulk lane.
    */
   FactQueue queue(PluginSettings settings) {
     long bytes = settings.queueBytes - backlogBytes(settings);

@@ -14,7 +14,7 @@ public final class Fuse {
 
   private Fuse() {}
 
-  /** Replaces the state; each application in this JVM has its own state. */
+  /** Replaces the state of the fuse, because each application in this JVM has its own state. */
   static void install(FuseState now, BlockLimits blocks) {
     state = now;
     limits = blocks;
@@ -33,7 +33,9 @@ public final class Fuse {
     return state.toJson();
   }
 
-  /** Closes an open fuse, after job code has handled the problem. Never throws. */
+  /**
+   * Closes an open fuse; job code calls this method after it has handled the problem. Never throws.
+   */
   public static void reset() {
     state.reset();
   }

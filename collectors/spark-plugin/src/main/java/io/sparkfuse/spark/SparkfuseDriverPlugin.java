@@ -166,7 +166,10 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
     sender = created;
   }
 
-  /** Completes the start; Spark calls it when the application's id and attempt are known. */
+  /**
+   * Completes the start of the plugin; Spark calls this method when it knows the application's id
+   * and attempt.
+   */
   @Override
   public void registerMetrics(String appId, PluginContext pluginContext) {
     try {
@@ -182,7 +185,10 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
     }
   }
 
-  /** Samples the driver's JVM. In local mode the executor plugin samples this JVM already. */
+  /**
+   * Samples the driver's JVM, except in local mode, in which the executor plugin already samples
+   * it.
+   */
   private void sampleDriver() {
     if (!context.isLocal()) {
       DriverFactSink sink =
@@ -194,7 +200,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
   }
 
   private String host() {
-    SparkEnv environment = SparkEnv.get(); // there is no environment while Spark stops
+    SparkEnv environment = SparkEnv.get(); // SparkEnv is null while Spark stops
     BlockManagerId blockManager =
         environment == null ? null : environment.blockManager().blockManagerId();
     return blockManager == null ? context.conf().get("spark.driver.host", "") : blockManager.host();

@@ -56,8 +56,8 @@ final class SparkfuseExecutorPlugin implements ExecutorPlugin {
 
   /**
    * Returns the name under which the scheduler knows this host. PluginContext.hostname() throws in
-   * executors, because their RPC has no address. In local mode the block manager has no id until
-   * the context is started.
+   * executors, because an executor's RPC has no address. In local mode the block manager has no id
+   * until the SparkContext is started, so hostname() is used.
    */
   private static String host(PluginContext context) {
     BlockManagerId blockManager = SparkEnv.get().blockManager().blockManagerId();

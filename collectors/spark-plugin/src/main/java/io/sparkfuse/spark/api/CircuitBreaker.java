@@ -47,7 +47,10 @@ public final class CircuitBreaker implements AutoCloseable {
       return add('r', limit);
     }
 
-    /** Limits the cost, computed from the price of one core for an hour in the same currency. */
+    /**
+     * Limits the cost, which is computed from the price of one core for an hour. Both arguments
+     * have the same currency.
+     */
     public Builder maxCost(double limit, double pricePerCoreHour) {
       if (!(pricePerCoreHour > 0)) {
         throw new IllegalArgumentException("the price must be positive: " + pricePerCoreHour);
@@ -82,7 +85,10 @@ public final class CircuitBreaker implements AutoCloseable {
     }
   }
 
-  /** Returns a builder for a block; the reason of a stop contains the name. */
+  /**
+   * Returns a builder for a block with this name. If the block is stopped, the reason contains the
+   * name.
+   */
   public static Builder named(String name) {
     return new Builder(name);
   }
@@ -92,7 +98,10 @@ public final class CircuitBreaker implements AutoCloseable {
     return tag;
   }
 
-  /** Begins a safe point: until it is closed, Sparkfuse waits before it stops the block. */
+  /**
+   * Begins a safe point. Sparkfuse does not stop the block until the safe point is closed or a time
+   * limit has passed.
+   */
   public SafePoint safePoint() {
     if (limits == null) {
       return () -> {};

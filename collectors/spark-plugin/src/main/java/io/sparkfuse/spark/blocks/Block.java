@@ -31,7 +31,7 @@ final class Block {
   private long rows;
   private long taskMs;
 
-  /** How many safe points the code of the block is in. */
+  /** Number of safe points that the code of the block has begun and not closed. */
   int safePoints;
 
   /** When the block first exceeded a limit, or null. */
@@ -77,7 +77,7 @@ final class Block {
     return exceededMs == null ? tag.limits.keySet() : Collections.singleton(limit);
   }
 
-  /** Returns the current values that the gates need for one limit. */
+  /** Returns the values that the gates need to check one limit now. */
   BlockGates.Case at(Limit which, long nowMs, int taskCores) {
     BlockGates.Case each = new BlockGates.Case();
     each.block = tag.key;
@@ -90,7 +90,7 @@ final class Block {
     return each;
   }
 
-  /** Records the first limit that is exceeded, and when. */
+  /** Records the first exceeded limit, and the time at which it was exceeded. */
   void exceeded(Limit which, long now, long nowMs) {
     if (exceededMs == null) {
       limit = which;
@@ -99,7 +99,10 @@ final class Block {
     }
   }
 
-  /** If {@code certain}, leaves out the time of tasks that may have ended without an event. */
+  /**
+   * Returns the usage of one limit. If {@code certain}, leaves out the time of running tasks,
+   * because their end event may have been dropped.
+   */
   private long used(Limit which, long nowMs, int taskCores, boolean certain) {
     long spilled = spilledBytes;
     long written = rows;
@@ -121,7 +124,7 @@ final class Block {
     }
   }
 
-  /** Returns the text in Spark's exception, which {@code sparkfuse.CircuitBreaker} parses. */
+  /** Returns the text for Spark's exception; {@code sparkfuse.CircuitBreaker} parses this text. */
   String text(String done) {
     String waited = waitedMs > 0 ? ", after " + waitedMs + " ms in a safe point" : "";
     return String.format(

@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * The gates between a block of job code and the cancellation of a job, in their order. Each is a
- * pure function of one {@link Case}, so that a test can remove one gate and show what the gate
- * prevents.
+ * The gates between a block of job code and the cancellation of a job, in the order in which they
+ * are evaluated. Each gate is a pure function of one {@link Case}, so that a test can remove one
+ * gate and show what the gate prevents.
  */
 final class BlockGates {
   static final String LIMIT = "limit";
@@ -24,8 +24,8 @@ final class BlockGates {
     String block;
 
     /**
-     * The limit's value, the usage of all tasks, and the part of it that is certain if Spark
-     * dropped events.
+     * The limit's value, the usage of all tasks, and the part of this usage that is certain even if
+     * Spark dropped events.
      */
     long bound;
 
@@ -35,7 +35,9 @@ final class BlockGates {
     boolean held;
     boolean inSafePoint;
 
-    /** Time since the limit was exceeded, and the longest wait for the end of a safe point. */
+    /**
+     * Time in ms since the limit was exceeded, and the longest wait for the end of a safe point.
+     */
     long overMs;
 
     long safePointMs;
@@ -47,7 +49,7 @@ final class BlockGates {
     List<String> tags;
   }
 
-  /** One gate, by name. */
+  /** A gate and its name. */
   static final class Gate {
     final String name;
     private final Predicate<Case> passes;

@@ -26,7 +26,9 @@ import org.apache.spark.SparkFirehoseListener;
 public final class BlockLimits {
   private static final long TICK_MS = 200;
 
-  /** Time in ms after the cancellation of jobs; tasks that still run then are interrupted. */
+  /**
+   * Time in ms between the cancellation of a job and the interruption of its tasks that still run.
+   */
   private static final long CANCEL_MS = 1_000;
 
   private final SparkContext context;
@@ -42,8 +44,8 @@ public final class BlockLimits {
   private volatile boolean stopped;
 
   /**
-   * Creates the limits of one application; {@code held} is called before each act and returns
-   * whether a hold prevents it.
+   * Creates the limits of one application; {@code held} is called before each evaluation and
+   * returns whether a hold prevents stops.
    */
   public BlockLimits(
       SparkContext context,
@@ -67,7 +69,7 @@ public final class BlockLimits {
     return listener;
   }
 
-  /** Starts the thread that cancels; it sleeps while there are no blocks. */
+  /** Starts the thread that cancels jobs; the thread sleeps while there are no blocks. */
   public void start() {
     DaemonThreads.of("blocks", faults, this::run).start();
   }
@@ -116,7 +118,7 @@ public final class BlockLimits {
   private void jobTag(String method, String tag) {
     try {
       SparkContext.class.getMethod(method, String.class).invoke(context, tag);
-    } catch (NoSuchMethodException older) { // before Spark 3.5; the local property is enough
+    } catch (NoSuchMethodException older) { // Spark before 3.5 has no job tags
       return;
     } catch (ReflectiveOperationException fault) {
       faults.caught(fault);
@@ -140,12 +142,12 @@ public final class BlockLimits {
 
   /**
    * Waits while a block of the jobs is in a safe point, for at most the configured time. Returns
-   * how long it waited, in ms.
+   * the length of the wait in ms.
    */
   public long awaitSafePoint(Set<Integer> jobs) throws InterruptedException {
     Set<String> keys = blocks.of(jobs);
     if (!blocks.inSafePoint(keys)) {
-      return 0; // no wait; a wait returns at least 1 ms
+      return 0; // 0 means no wait, so a wait returns at least 1 ms
     }
     long startMs = SteadyClock.ms();
     while (blocks.inSafePoint(keys) && SteadyClock.ms() - startMs < safePointMs) {
@@ -187,8 +189,8 @@ public final class BlockLimits {
     Set<Integer> added = new HashSet<>(cancel.keySet());
     added.removeAll(cancelled.keySet());
     if (!added.isEmpty()) {
-      // The tasks are read before the jobs end, because later nothing connects the tasks to their
-      // jobs.
+      // The tasks are read before the jobs end, because the registry forgets which tasks an ended
+      // job had.
       registry.runningTasksOnlyOf(cancel.keySet()).forEach(task -> tasks.putIfAbsent(task, nowMs));
     }
     for (int job : added) {

@@ -52,7 +52,7 @@ final class BlockListener extends SparkFirehoseListener {
   }
 
   private void taskEnded(SparkListenerTaskEnd event) {
-    TaskMetrics metrics = event.taskMetrics(); // null if the executor was lost
+    TaskMetrics metrics = event.taskMetrics(); // there are no metrics if the executor was lost
     blocks.taskEnded(
         event.stageId(),
         event.stageAttemptId(),

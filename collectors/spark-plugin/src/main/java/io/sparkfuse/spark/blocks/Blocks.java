@@ -129,7 +129,7 @@ final class Blocks {
     return !blocks.isEmpty();
   }
 
-  /** Waits until there are blocks, or something has changed, for at most {@code timeoutMs}. */
+  /** Waits for a change of the blocks or their jobs, for at most {@code timeoutMs}. */
   synchronized void awaitChange(long timeoutMs) throws InterruptedException {
     wait(timeoutMs);
   }
@@ -165,7 +165,7 @@ final class Blocks {
     return cancel;
   }
 
-  /** Records that a block is stopped, or which gate prevents it. */
+  /** Records that a block is stopped, or which gate prevents the stop. */
   private static void record(Block block, String gate, long overMs, List<String> warnings) {
     if (gate == null && block.reason == null) {
       block.reason = block.text("stopped");

@@ -65,7 +65,10 @@ final class ApplicationCounters {
     allowedMs = untilDeadlineMs;
   }
 
-  /** Adds an executor. Returns false if the executor is not counted, because there are too many. */
+  /**
+   * Adds an executor. Returns false, and does not count the executor, if there are too many
+   * executors.
+   */
   boolean added(String id, int cores, long nowMs) {
     if (executors.size() >= MAX_EXECUTORS) {
       return false;

@@ -102,8 +102,8 @@ final class RunningJobs {
   }
 
   /**
-   * Returns when the oldest of the given running jobs started; {@code otherwise} if none of them is
-   * running.
+   * Returns the start time of the oldest of the given running jobs; {@code otherwise} if none of
+   * them is running.
    */
   long oldestStart(Set<Integer> some, long otherwise) {
     return jobs.entrySet().stream()

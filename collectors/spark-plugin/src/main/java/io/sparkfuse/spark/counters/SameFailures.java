@@ -38,7 +38,7 @@ final class SameFailures {
   }
 
   /**
-   * Returns the beginning of the failure reason with its numbers, such as ports and attempt ids,
+   * Returns the beginning of the failure reason, in which numbers such as ports and attempt ids are
    * replaced. The lines of a Python traceback and the values of the failing record remain.
    */
   private static String place(TaskEnded task) {
@@ -53,7 +53,9 @@ final class SameFailures {
     return most.attempts;
   }
 
-  /** Returns the number of hosts on which the attempts of {@link #attempts} failed. */
+  /**
+   * Returns the number of hosts on which the attempts that {@link #attempts} counts have failed.
+   */
   long hosts() {
     return most.hosts.size();
   }

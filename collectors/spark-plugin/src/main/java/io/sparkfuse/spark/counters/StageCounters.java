@@ -18,13 +18,18 @@ final class StageCounters {
   private static final long STALLED_MS = 60_000;
 
   private static final class Running {
-    /** Null until the first progress report; most tasks end before it. */
+    /**
+     * Null until the first progress report of the task; most tasks end before they report progress.
+     */
     TaskTotals totals;
 
     long ageMs;
     long stalledMs;
 
-    /** 0 until the first progress report, as for a task that is reading and writing. */
+    /**
+     * Time since the task last read or wrote. Until the first progress report it is 0, as if the
+     * task were reading and writing now.
+     */
     long sinceProgressMs;
 
     long spilledSinceProgressBytes;
@@ -37,7 +42,9 @@ final class StageCounters {
     /** Whether neither the task's counters nor its CPU time grow. */
     boolean idle;
 
-    /** When the start or the last progress arrived, by the registry's clock. */
+    /**
+     * Time at which the start or the last progress of the task arrived, by the registry's clock.
+     */
     long seenMs;
 
     Running(long seenMs) {
@@ -87,7 +94,7 @@ final class StageCounters {
 
   void taskProgressed(TaskProgress progress, long nowMs) {
     Running task = running.get(progress.getTaskId());
-    if (task != null) { // null if the task has ended meanwhile
+    if (task != null) { // the task may have ended
       task.totals = TaskTotals.of(progress);
       task.ageMs = progress.getAgeMs();
       task.stalledMs = progress.getStalledMs();

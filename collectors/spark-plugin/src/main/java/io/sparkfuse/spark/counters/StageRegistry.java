@@ -108,13 +108,16 @@ public final class StageRegistry {
     }
   }
 
-  /** Returns whether events of a stage attempt were skipped; its counters are then incomplete. */
+  /**
+   * Returns whether events of a stage attempt were skipped; if so, the counters of the attempt are
+   * incomplete.
+   */
   public synchronized boolean isIncomplete(int stageId, int attempt) {
     StageCounters counters = stages.get(key(stageId, attempt));
     return counters != null && counters.isIncomplete();
   }
 
-  /** Returns whether events were ever skipped; the application's counters are then incomplete. */
+  /** Returns whether events were ever skipped; if so, the application's counters are incomplete. */
   public synchronized boolean wasIncomplete() {
     return wasIncomplete;
   }

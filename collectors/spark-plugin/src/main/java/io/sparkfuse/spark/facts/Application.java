@@ -18,7 +18,10 @@ public final class Application {
     this.startMs = startMs;
   }
 
-  /** Returns the number in Spark's attempt id ("1", "appattempt_17_0004_000002"), or 0. */
+  /**
+   * Returns the number at the end of Spark's attempt id ("1", "appattempt_17_0004_000002"), or 0 if
+   * there is none.
+   */
   public static int attemptNumber(String attemptId) {
     String digits = attemptId == null ? "" : attemptId.replaceFirst("^.*[^0-9]", "");
     return digits.isEmpty() || digits.length() > 9 ? 0 : Integer.parseInt(digits);
@@ -33,7 +36,8 @@ public final class Application {
   /**
    * Parses the result of {@link #toLine}.
    *
-   * @return null if the line contains no application, because the driver does not know it yet
+   * @return null if the line contains no application, because the driver does not know the
+   *     application yet
    */
   public static Application ofLine(Object line) {
     String[] parts = String.valueOf(line).split(SEPARATOR, -1);

@@ -41,8 +41,8 @@ public final class FactEncoder {
       Fact.Builder cut = FactTruncator.cut(whole).toBuilder();
       whole =
           cut.setEventId(eventIds.of(cut))
-              .build(); // the id may depend on a field that was shortened
-      cutFacts++; // only one thread writes it
+              .build(); // the event id may depend on a field that was shortened
+      cutFacts++; // only one thread writes this counter
     }
     return whole.toByteArray();
   }

@@ -135,12 +135,12 @@ public final class SecretScrubber {
    * Use this method for plans and descriptions, not for failures.
    */
   public static String scrubQuery(String text) {
-    return cap(applied(OF_QUERY, scrub(text))); // masking makes an empty literal longer
+    return cap(applied(OF_QUERY, scrub(text))); // a mask is longer than an empty literal
   }
 
   /**
-   * Returns the beginning of a text. A text that must be cut is scrubbed first, because a cut can
-   * separate a secret from its name.
+   * Returns the beginning of a text. If the text must be cut, it is scrubbed first, because a cut
+   * can separate a secret from its name.
    */
   public static String shortened(String text, int maxChars) {
     if (text.length() <= maxChars) {

@@ -12,14 +12,14 @@ interface Actuator {
   /**
    * Stops the target of a signal, and waits for at most a few seconds until its tasks have ended.
    *
-   * <p>{@code reason} is shown to the owner. An exception means that nothing is known about the
-   * tasks.
+   * <p>{@code reason} is shown to the owner. If this method throws, it is not known which tasks
+   * have ended.
    */
   ActResult act(Signal signal, String reason) throws Exception;
 
   /**
    * Waits while job code of the target is in a safe point, for at most the configured time. Returns
-   * how long it waited, in ms.
+   * the length of the wait in ms.
    */
   default long awaitSafePoint(Signal signal) throws InterruptedException {
     return 0;

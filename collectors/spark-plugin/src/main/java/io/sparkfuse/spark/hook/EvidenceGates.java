@@ -94,8 +94,8 @@ final class EvidenceGates {
   }
 
   /**
-   * Returns a sentence if the policy needs a counter that the hook lacks because the job does not
-   * set the counter's setting; otherwise null.
+   * Returns which setting the job must set so that the hook has a counter that the policy needs;
+   * null if no setting is missing.
    */
   private static String missingSetting(GateContext context) {
     for (HookCounters.Setting each : HookCounters.SETTINGS) {

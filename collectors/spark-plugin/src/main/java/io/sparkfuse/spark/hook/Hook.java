@@ -206,7 +206,7 @@ final class Hook {
     }
   }
 
-  /** Switches the collector. The job's work continues. */
+  /** Switches the collector. The job itself is not affected. */
   private void switchCollector(Signal signal) {
     boolean off = signal.getAction().equals(Actions.COLLECTOR_OFF);
     edge.actuator.switchCollector(off);
@@ -237,7 +237,8 @@ final class Hook {
       String reason = "waited " + waitedMs + " ms for a safe point of the job";
       write(receipts.step(signal, "requested", reason));
     }
-    // A hold may have arrived, or the work may have ended, while the request was written.
+    // A hold may have arrived, or the work may have ended, since the receipt "requested" was
+    // written.
     Gates.Verdict last = decide(record, signed, signal, before, time);
     if (!last.passes()) {
       refuse(last);

@@ -18,7 +18,7 @@ import java.util.Set;
 final class HookMemory {
   private static final long HOUR_MS = 3_600_000;
 
-  /** The memory at one moment. Immutable. */
+  /** The contents of the memory at one moment. Immutable. */
   static final class View {
     final long epoch;
     final long generation;

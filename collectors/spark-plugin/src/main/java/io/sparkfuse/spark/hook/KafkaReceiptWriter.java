@@ -22,8 +22,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  */
 final class KafkaReceiptWriter implements ReceiptWriter {
   /**
-   * If the topic uses LogAppendTime, the broker replaces this time; otherwise the broker returns it
-   * in the acknowledgement.
+   * Timestamp of a receipt. If the topic uses LogAppendTime, the broker replaces this timestamp;
+   * otherwise the broker's acknowledgement contains it unchanged.
    */
   private static final long NO_TIME = 0;
 
@@ -67,7 +67,7 @@ final class KafkaReceiptWriter implements ReceiptWriter {
           "Sparkfuse: the topic receipts does not use LogAppendTime; no signal is obeyed");
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
-    } catch (Exception unreachable) { // without an acknowledgement, the caller does nothing
+    } catch (Exception unreachable) { // without an acknowledgement, the caller does not act
       PluginLog.warnOncePerMinute("a receipt was not acknowledged", unreachable);
       close();
     }

@@ -52,7 +52,10 @@ final class Policy {
 
   final String rule;
 
-  /** The kind of target; the conditions use counters of this scope and of wider scopes. */
+  /**
+   * The kind of target: task, stage, query or application. Conditions use counters of this scope
+   * and of wider scopes.
+   */
   final String scope;
 
   final List<String> actions;

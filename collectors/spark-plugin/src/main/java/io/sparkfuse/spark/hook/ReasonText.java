@@ -35,7 +35,7 @@ final class ReasonText {
     return hint.isEmpty() ? DEFAULT_OVERRIDE : hint;
   }
 
-  /** Returns one line of limited length, so that a signal cannot forge log lines. */
+  /** Returns the text as one line of limited length, so that a signal cannot forge log lines. */
   static String clean(String text) {
     String line = text.replaceAll("\\p{C}+", " ").trim();
     return line.length() > MAX_CHARS ? line.substring(0, MAX_CHARS) + "..." : line;

@@ -8,7 +8,8 @@ interface ReceiptWriter {
   /**
    * Writes a receipt and waits for the broker's acknowledgement, for at most {@code limitMs}.
    *
-   * @return when the broker appended the receipt, in ms since 1970, or {@link #UNKNOWN}
+   * @return the time at which the broker appended the receipt, in ms since 1970, or {@link
+   *     #UNKNOWN}
    */
   long writeAndWait(String json, long limitMs);
 

@@ -129,7 +129,7 @@ public final class SignalConsumer {
       try {
         consume();
       } catch (Throwable fault) {
-        // the job continues without the fuse; job code can see that
+        // the job continues without the fuse; the state for job code shows this
         if (!stopped()) {
           PluginLog.warnOncePerMinute("signals cannot be read", fault);
         }
@@ -141,7 +141,7 @@ public final class SignalConsumer {
     controls.close();
   }
 
-  /** Closes the clients that only a signal needs, after a minute without one. */
+  /** Closes the clients that only a signal needs, after a minute without a signal. */
   private void closeIfQuiet() {
     long nowMs = SteadyClock.ms();
     receipts.closeIfQuiet(nowMs);
@@ -155,7 +155,7 @@ public final class SignalConsumer {
   private void pause() {
     try {
       stop.await(RETRY_MS, TimeUnit.MILLISECONDS);
-    } catch (InterruptedException ignored) { // the loop checks again
+    } catch (InterruptedException ignored) { // the loop in run() checks whether it must end
     }
   }
 

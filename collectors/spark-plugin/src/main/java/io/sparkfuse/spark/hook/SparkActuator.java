@@ -19,10 +19,10 @@ import org.apache.spark.SparkContext;
  * afterwards to report what ended.
  */
 final class SparkActuator implements Actuator {
-  /** Time in ms after a cancellation; tasks that still run then are interrupted. */
+  /** Time in ms between a cancellation and the interruption of tasks that still run. */
   private static final long CANCEL_MS = 1_000;
 
-  /** Time in ms after an act; tasks that still run then count as not freed. */
+  /** Time in ms after an act; tasks that still run after this time count as not freed. */
   private static final long WAIT_MS = 10_000;
 
   private static final long POLL_MS = 20;
@@ -135,22 +135,24 @@ final class SparkActuator implements Actuator {
     }
     if (signal.hasQueryId()) {
       long query = signal.getQueryId();
-      // Adaptive execution starts further jobs of the same query.
+      // The jobs are looked up again, because adaptive execution starts further jobs of the same
+      // query.
       return cancelJobs("query " + query, jobs, () -> registry.jobsOfExecution(query), reason);
     }
-    cancelTag(signal.getJobTag(), reason); // the tag covers jobs whose events have not arrived
+    // The tag also covers jobs whose start events have not arrived.
+    cancelTag(signal.getJobTag(), reason);
     return cancelJobs("query " + signal.getJobTag(), jobs, () -> running(jobs), reason);
   }
 
   /**
    * Stops streaming queries with their own {@code stop}, because cancelling a micro-batch would
-   * fail the query. This call waits for the query without a limit, so it runs on a thread of its
-   * own.
+   * fail the query. Each call of {@code stop} waits for its query without a time limit, so it runs
+   * on a thread of its own.
    */
   private ActResult stopStreaming(Set<Integer> jobs) {
     Set<Long> tasks = registry.runningTasksOnlyOf(jobs);
     boolean found = false;
-    for (String runId : registry.groups(jobs)) { // the job group of a batch is the run id
+    for (String runId : registry.groups(jobs)) { // a batch's job group is its query's run id
       Runnable stop = streaming.stopOf(runId);
       if (stop != null) {
         found = true;
@@ -246,7 +248,8 @@ final class SparkActuator implements Actuator {
   private void stopContext(Signal signal) {
     if (signal.hasExitCode()) {
       try {
-        // This method exists only since Spark 3.4; before that, the cluster manager sees a success.
+        // This method exists since Spark 3.4. With older versions, the cluster manager sees a
+        // success.
         SparkContext.class.getMethod("stop", int.class).invoke(context, signal.getExitCode());
         return;
       } catch (NoSuchMethodException older) {

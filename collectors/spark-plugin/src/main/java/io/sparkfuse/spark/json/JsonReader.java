@@ -8,8 +8,8 @@ import java.util.Map;
 /**
  * A strict parser of one JSON text (RFC 8259): no duplicate keys, no trailing text, limited depth.
  *
- * <p>Objects become maps, arrays become lists, integers that fit become Long, and other numbers
- * become Double. With this parser, the jar needs no JSON library of its own.
+ * <p>Objects become maps, arrays become lists, integers that fit into 64 bits become Long, and
+ * other numbers become Double. With this parser, the jar needs no JSON library of its own.
  */
 public final class JsonReader {
   private static final int MAX_DEPTH = 16;
@@ -23,7 +23,7 @@ public final class JsonReader {
   /**
    * Parses a text.
    *
-   * @throws IllegalArgumentException with the position, if the text is not JSON
+   * @throws IllegalArgumentException if the text is not JSON; the message contains the position
    */
   public static Object read(String text) {
     JsonReader reader = new JsonReader(text);
