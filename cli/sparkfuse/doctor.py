@@ -118,7 +118,7 @@ def _reader(settings: Settings, now_ms: int, part: str, group: str, topic: str, 
 
 def _dead_letters(settings: Settings, now_ms: int) -> Check:
     from sparkfuse_native_analytics.dead_letters import read_letters
-    from sparkfuse_native_analytics.fuse_operator.topics import TopicError
+    from sparkfuse_native_analytics.topic_records import TopicError
 
     try:
         letters = read_letters(settings, now_ms - HOUR_MS)

@@ -16,7 +16,7 @@ from sparkfuse_contracts.kafka_clients import client_configuration, producer_con
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import RecordError, from_json, record_key
-from sparkfuse_native_analytics.fuse_operator.topics import ANSWER_SECONDS, TopicError, read_all
+from sparkfuse_native_analytics.topic_records import ANSWER_SECONDS, TopicError, read_all
 
 TOPIC = "dead-letters"
 # Other topics contain signed records with a limited lifetime, receipts, or state that a component writes again itself.

@@ -143,7 +143,7 @@ def _send(settings: Settings, signal: Signal, signed: bytes, wait: float) -> Rec
 
     from sparkfuse_contracts.kafka_clients import client_configuration
     from sparkfuse_contracts.topics import topic_name
-    from sparkfuse_native_analytics.fuse_operator.topics import TopicError, append
+    from sparkfuse_native_analytics.topic_records import TopicError, append
 
     errors: list[KafkaError] = []
     topic = topic_name("receipts", settings.topic_prefix)

@@ -123,7 +123,7 @@ def _letters(home: Path, since: str, topic: str, component: str, reason: str) ->
 
 
 def _ask(question: Callable[[], Answer]) -> Answer:
-    from sparkfuse_native_analytics.fuse_operator.topics import TopicError
+    from sparkfuse_native_analytics.topic_records import TopicError
 
     try:
         return question()

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 import getpass
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from sparkfuse.commands.history import DEFAULT_HOME, Home, moment, money
+from sparkfuse.commands.fuse_output import (
+    chain_state,
+    control_row,
+    count_steps,
+    print_controls,
+    print_pending,
+    print_report,
+    print_steps,
+    receipt_row,
+    record_row,
+)
+from sparkfuse.commands.history import DEFAULT_HOME, Home, moment
 from sparkfuse.commands.options import HOUR_MS, duration_ms, settings_of_stack
-from sparkfuse.commands.output import Json, print_json, print_table
+from sparkfuse.commands.output import Json, print_json
 from sparkfuse.stack.errors import MISSING, USAGE, StartError
 from sparkfuse_contracts.settings import Settings
 
 if TYPE_CHECKING:
-    from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
     from sparkfuse_contracts.generated.control_pb2 import Control
-    from sparkfuse_contracts.generated.receipt_pb2 import Receipt
     from sparkfuse_native_analytics.fuse_controller.controller_policy import ControllerPolicy
     from sparkfuse_native_analytics.fuse_controller.keys import KeyRing
     from sparkfuse_native_analytics.fuse_operator.orders import Operator
-    from sparkfuse_native_analytics.fuse_operator.state import RuleReport
 
 Answer = TypeVar("Answer")
 
@@ -63,24 +70,26 @@ def status(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
                 "epoch": audit.epoch,
                 "audit_records": len(audit.records),
                 "audit_errors": list(audit.errors),
-                "steps_of_last_hour": _counts(recent),
-                "controls": [_control_row(control) for control in in_force],
+                "steps_of_last_hour": count_steps(recent),
+                "controls": [control_row(control) for control in in_force],
                 "unverified_controls": book.unverified(),
                 "protected": [dataclasses.asdict(each) for each in protected],
-                "approvals_requested": [{"digest": each.digest, **_record_row(each)} for each in pending],
+                "approvals_requested": [{"digest": each.digest, **record_row(each)} for each in pending],
             }
         )
         return
-    typer.echo(f"Controller: epoch {audit.epoch}; audit log: {len(audit.records)} records, {_chain(audit.errors)}.")
-    steps = ", ".join(f"{count} {step}" for step, count in _counts(recent).items()) or "none"
+    typer.echo(
+        f"Controller: epoch {audit.epoch}; audit log: {len(audit.records)} records, {chain_state(audit.errors)}."
+    )
+    steps = ", ".join(f"{count} {step}" for step, count in count_steps(recent).items()) or "none"
     typer.echo(f"Steps of the last hour: {steps}.")
     for key, reason in book.unverified().items():
         typer.echo(f"Nothing is stopped, because the control {key!r} cannot be verified: {reason}.")
     for each in protected:
         patterns = ", ".join(f"{name} {getattr(each, name)}" for name in PATTERNS if getattr(each, name) != "*")
         typer.echo(f"Protected by sparkfuse.yaml: {patterns or 'every job'} ({each.reason}).")
-    _print_controls(in_force)
-    _print_pending(pending)
+    print_controls(in_force)
+    print_pending(pending)
 
 
 @commands.command()
@@ -91,7 +100,7 @@ def why(app_id: str, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     settings = settings_of_stack(home)
     audit = _ask(lambda: state.read_audit(settings))
     receipts = _ask(lambda: state.read_receipts(settings, app_id))
-    steps = [_record_row(record) for record in audit.of_application(app_id)] + [_receipt_row(each) for each in receipts]
+    steps = [record_row(record) for record in audit.of_application(app_id)] + [receipt_row(each) for each in receipts]
     steps.sort(key=lambda row: str(row["at_ms"]), reverse=True)
     if as_json:
         print_json(steps)
@@ -99,7 +108,7 @@ def why(app_id: str, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     if not steps:
         typer.echo(f"The fuse has no record of {app_id}: no rule with a fuse has fired for it, and it was not probed.")
         return
-    _print_steps(f"The fuse and {app_id}", steps)
+    print_steps(f"The fuse and {app_id}", steps)
 
 
 @commands.command()
@@ -115,13 +124,13 @@ def audit(
     if verify:
         for error in log.errors:
             typer.echo(error)
-        typer.echo(f"{len(log.records)} records, {_chain(log.errors)}")
+        typer.echo(f"{len(log.records)} records, {chain_state(log.errors)}")
         raise typer.Exit(1 if log.errors else 0)
-    rows = [_record_row(record) for record in list(log.records)[::-1][:limit]]
+    rows = [record_row(record) for record in list(log.records)[::-1][:limit]]
     if as_json:
         print_json(rows)
         return
-    _print_steps(f"Audit log, {_chain(log.errors)}", rows)
+    print_steps(f"Audit log, {chain_state(log.errors)}", rows)
 
 
 @commands.command()
@@ -133,7 +142,7 @@ def report(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     if as_json:
         print_json([dataclasses.asdict(row) for row in rows])
         return
-    _print_report(rows)
+    print_report(rows)
 
 
 @commands.command()
@@ -295,7 +304,7 @@ def _end(control_id: str, kind: str, reason: str, home: Path, actor: str, key: P
 
 
 def _ask(question: Callable[[], Answer]) -> Answer:
-    from sparkfuse_native_analytics.fuse_operator.topics import TopicError
+    from sparkfuse_native_analytics.topic_records import TopicError
 
     try:
         return question()
@@ -334,108 +343,3 @@ def _until(text: str) -> int:
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
-
-
-def _chain(errors: Sequence[str]) -> str:
-    return f"the chain is broken at {len(errors)} places" if errors else "the chain is intact"
-
-
-def _counts(records: Sequence[AuditRecord]) -> dict[str, int]:
-    steps = [record.step for record in records]
-    return {step: steps.count(step) for step in sorted(set(steps))}
-
-
-def _control_row(control: Control) -> dict[str, object]:
-    return {
-        "control_id": control.control_id, "kind": control.kind, "cluster": control.cluster, "rule": control.rule,
-        "job": control.job, "app": control.app, "action": control.action, "key_id": control.key_id,
-        "actor": control.actor, "reason": control.reason,
-        "until": _iso(control.until_ms) if control.HasField("until_ms") else None,
-    }  # fmt: skip
-
-
-def _record_row(record: AuditRecord) -> dict[str, object]:
-    return {
-        "at_ms": record.at_ms, "actor": record.actor, "step": record.step, "outcome": record.outcome or None,
-        "gate": record.gate or None, "rule": record.rule or None, "action": record.action or None,
-        "mode": record.mode or None, "app_id": record.app_id or None, "reason": record.reason or None,
-        "cost": record.cost if record.HasField("cost") else None,
-        "cost_avoided": record.cost_avoided if record.HasField("cost_avoided") else None,
-        "currency": record.currency or None,
-    }  # fmt: skip
-
-
-def _receipt_row(receipt: Receipt) -> dict[str, object]:
-    return {
-        "at_ms": receipt.at_ms, "actor": "hook", "step": receipt.outcome, "outcome": None, "gate": receipt.gate or None,
-        "rule": receipt.rule or None, "action": receipt.action or None, "mode": receipt.mode or None,
-        "app_id": receipt.app_id, "reason": receipt.reason or None,
-        "cost": None, "cost_avoided": None, "currency": None,
-    }  # fmt: skip
-
-
-def _print_report(rows: Sequence[RuleReport]) -> None:
-    headings = ["rule", "policy", "healthy runs", "false", "right", "missed", "acts", "ended", "unfreed", "saved",
-                "cost", "cost avoided", "cost missed"]  # fmt: skip
-    print_table(
-        "Probes by run, and acts",
-        headings,
-        [
-            (
-                row.rule,
-                row.policy_hash[:12],
-                row.healthy_runs,
-                row.false_positives,
-                row.true_positives,
-                row.false_negatives,
-                row.acts,
-                row.ended,
-                row.unfreed,
-                None if row.median_seconds_saved is None else f"{row.median_seconds_saved:.0f} s",
-                money(row.costs.cost, row.costs.currency),
-                money(row.costs.cost_avoided, row.costs.currency),
-                money(row.costs.cost_missed, row.costs.currency),
-            )
-            for row in rows
-        ],
-    )
-
-
-def _print_steps(title: str, rows: Sequence[dict[str, object]]) -> None:
-    headings = ["actor", "step", "outcome", "gate", "action", "mode", "rule", "app_id", "reason"]
-    table = [[_moment_of(row), *(row[name] for name in headings)] for row in rows]
-    print_table(title, ["time", *headings[:-2], "application", "reason"], table)
-
-
-def _moment_of(row: dict[str, object]) -> str | None:
-    at_ms = row["at_ms"]
-    return moment(at_ms) if isinstance(at_ms, int) else None
-
-
-def _print_controls(controls: Sequence[Control]) -> None:
-    headings = ["id", "kind", "what", "by", "reason", "until"]
-    rows = [
-        (each.control_id, each.kind, _selection(each), each.actor, each.reason,
-         moment(each.until_ms) if each.HasField("until_ms") else "for ever")
-        for each in controls
-    ]  # fmt: skip
-    if rows:
-        print_table("In force", headings, rows)
-    else:
-        typer.echo("No hold, arming or revocation is in force.")
-
-
-def _selection(control: Control) -> str:
-    parts = {"rule": control.rule, "action": control.action, "job": control.job, "app": control.app,
-             "cluster": control.cluster, "key": control.key_id}  # fmt: skip
-    return ", ".join(f"{name} {text}" for name, text in parts.items() if text) or "everything"
-
-
-def _print_pending(pending: Sequence[AuditRecord]) -> None:
-    if pending:
-        rows = [(each.digest[:16], each.action, each.rule, each.app_id, each.job_key, each.reason) for each in pending]
-        print_table("Waiting for approval", ["digest", "action", "rule", "application", "job", "evidence"], rows)
-
-
-def _iso(milliseconds: int) -> str:
-    return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).isoformat(timespec="seconds")

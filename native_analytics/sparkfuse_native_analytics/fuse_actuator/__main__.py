@@ -25,7 +25,7 @@ from sparkfuse_native_analytics.fuse_actuator.cluster_manager import ClusterMana
 from sparkfuse_native_analytics.fuse_actuator.databricks import Databricks
 from sparkfuse_native_analytics.fuse_actuator.external_policies import read_external_policies
 from sparkfuse_native_analytics.fuse_controller.keys import KeyUnusableError, read_key_ring
-from sparkfuse_native_analytics.fuse_operator.topics import TopicError
+from sparkfuse_native_analytics.topic_records import TopicError
 from sparkfuse_rules.errors import RuleError
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from sparkfuse_native_analytics.fuse_actuator.actuator_metrics import ActuatorMe
 from sparkfuse_native_analytics.fuse_controller.controls import ControlBook
 from sparkfuse_native_analytics.fuse_controller.keys import KeyRing
 from sparkfuse_native_analytics.fuse_operator.state import read_controls
-from sparkfuse_native_analytics.fuse_operator.topics import TopicError, read_all
+from sparkfuse_native_analytics.topic_records import TopicError, read_all
 
 ANSWER_SECONDS = 10.0
 ACKNOWLEDGED_SECONDS = 5.0

@@ -15,7 +15,7 @@ from sparkfuse_contracts.wire import to_json
 from sparkfuse_native_analytics.fuse_controller.controls import ARM, HOLD, REVOKE_KEY
 from sparkfuse_native_analytics.fuse_controller.keys import APPROVE
 from sparkfuse_native_analytics.fuse_controller.signing import sign
-from sparkfuse_native_analytics.fuse_operator.topics import append
+from sparkfuse_native_analytics.topic_records import append
 
 STOP_EVERYTHING = "stop-everything"
 APPROVAL_LIFE_MS = 15 * 60_000

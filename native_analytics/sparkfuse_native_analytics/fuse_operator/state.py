@@ -25,7 +25,7 @@ from sparkfuse_native_analytics.fuse_controller.probes import (
     probe_records,
 )
 from sparkfuse_native_analytics.fuse_operator.rule_costs import RuleCosts, costs_of
-from sparkfuse_native_analytics.fuse_operator.topics import read_all
+from sparkfuse_native_analytics.topic_records import read_all
 
 HOUR_MS = 3_600_000
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkfuse.commands import fuse
+from sparkfuse.commands import fuse_output
 from sparkfuse_native_analytics.fuse_operator.rule_costs import RuleCosts
 from sparkfuse_native_analytics.fuse_operator.state import RuleReport
 
@@ -26,7 +26,7 @@ def test_report_matches_golden_file(monkeypatch: pytest.MonkeyPatch, capsys: pyt
                    costs=RuleCosts()),
     ]  # fmt: skip
 
-    fuse._print_report(rows)
+    fuse_output.print_report(rows)
 
     actual = "".join(f"{line.rstrip()}\n" for line in capsys.readouterr().out.splitlines())
     if os.environ.get("SPARKFUSE_WRITE_GOLDEN"):

@@ -1,4 +1,4 @@
-"""Read a topic of the fuse to its end, or append one record; for commands that run once and exit."""
+"""Read a topic to its end, or append one record; for commands that run once and exit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sparkfuse_contracts.topics import topic_name
 ANSWER_SECONDS = 10.0
 # `consume` waits this long for more records, even if all partitions are at their ends.
 READ_SECONDS = 0.1
-_CLIENT = "sparkfuse-fuse-operator"
+_CLIENT = "sparkfuse-command"
 _NO_LEADER_YET = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
 
 
