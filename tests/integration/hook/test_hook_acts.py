@@ -114,8 +114,8 @@ def test_streaming_query_is_stopped_by_itself(start, fuse, facts, version):
     target.send("stage", 1, action="cancel_stage")
     assert fuse.receipt("stage")["gate"] == "shared_driver"
     # The first batch has no rows and ends at once, so the batch that computes is found only now.
-    tasks = wait_for(lambda: len(found := target.running()) == 2 and found, 240, "the tasks of the batch that computes")
-    [query] = {each.sql_execution_id for each in facts.of("job_started") if tasks[0].stage_id in each.stage_ids}
+    task, _ = wait_for(lambda: len(found := target.running()) == 2 and found, 240, "the tasks of the batch")
+    [query] = {each.sql_execution_id for each in facts.of("job_started") if task.stage_id in each.stage_ids}
     target.send("not shared", 2, action="cancel_query", query_id=query)
     assert fuse.receipt("not shared")["gate"] == "shared_driver"
     target.send("query", 3, action="cancel_query", query_id=query, policy_hash=policy_hash(SHARED))
