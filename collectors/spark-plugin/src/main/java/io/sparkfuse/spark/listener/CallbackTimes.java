@@ -9,7 +9,7 @@ import java.util.Locale;
  * in {@link #CPU_EVERY}. On a busy host a callback that needs microseconds can wait milliseconds
  * for a core.
  *
- * <p>Callbacks come from one thread; any thread may read the results.
+ * <p>One thread runs all callbacks; any thread may read the results.
  */
 public final class CallbackTimes {
   static final int CPU_EVERY = 4;
@@ -75,9 +75,10 @@ public final class CallbackTimes {
   }
 
   /**
-   * Returns the cost of a callback since the previous call, in ns: the 99th percentile of CPU time
-   * or the median of wall time, whichever is larger. Only wall time shows callbacks that wait.
-   * Returns 0 if there were fewer than {@link #MIN} callbacks.
+   * Returns the cost in ns of the callbacks since the previous call of this method: the 99th
+   * percentile of CPU time or the median of wall time, whichever is larger. Wall time is included
+   * because CPU time does not show that a callback waits. Returns 0 if fewer than {@link #MIN}
+   * callbacks were measured.
    */
   public long cost() {
     return Math.max(cpu.windowQuantile(0.99, MIN), wall.windowQuantile(0.5, MIN));

@@ -25,7 +25,7 @@ public final class DroppedEvents {
     try {
       Method getCount = counter.getClass().getMethod("getCount");
       return ((Number) getCount.invoke(counter)).longValue();
-    } catch (Throwable unknown) { // the field stays absent
+    } catch (Throwable unknown) { // -1: the caller leaves the field absent
       return -1;
     }
   }

@@ -16,8 +16,8 @@ import org.apache.spark.scheduler.SparkListenerTaskStart;
 
 /**
  * Decides which events the listener processes while the level of the collector is {@code FEW} or
- * {@code NOTHING}. A skipped event costs two comparisons and a counter, and uses the sequence
- * number of its fact.
+ * {@code NOTHING}. A skipped event costs two comparisons and a counter. The sequence number of its
+ * fact is used, so that consumers see a gap.
  */
 public final class EventFilter {
   private static final String SQL = "org.apache.spark.sql.";
@@ -50,7 +50,7 @@ public final class EventFilter {
     return false;
   }
 
-  /** Uses the sequence numbers of the facts that the event would have produced. */
+  /** Uses up the sequence numbers of the facts that the event would have produced. */
   void skip(SparkListenerEvent event) {
     Lane lane = lane(event);
     if (lane != null) {

@@ -95,7 +95,8 @@ public final class SparkfuseListener extends SparkFirehoseListener {
   }
 
   /**
-   * Uses up a sequence number; this is one number too many if the fact was queued before the fault.
+   * Uses up a sequence number, because a fault probably lost the event's fact. If the fact was
+   * already queued, this is one number too many.
    */
   private void lost(SparkListenerEvent event) {
     try {

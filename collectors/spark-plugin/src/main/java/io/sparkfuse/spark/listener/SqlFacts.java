@@ -97,8 +97,8 @@ final class SqlFacts {
   }
 
   /**
-   * Records a re-plan. The event has no time of its own. If the query's start is unknown, nothing
-   * is recorded, because the plan has no number.
+   * Records a re-plan at {@code nowMs}, because the event has no time. If the query's start is
+   * unknown, nothing is recorded, because the number of the plan is then unknown too.
    */
   private void replanned(SparkListenerEvent event, long executionId, long nowMs) {
     SqlRegistry.Execution execution = registry.of(executionId);

@@ -12,7 +12,8 @@ import java.util.function.LongConsumer;
  * Copies names, shape, details and metrics of a SparkPlanInfo in pre-order.
  *
  * <p>Nodes, metrics, characters and visits are limited, so that neither a large nor a deep plan
- * costs the listener more than a few milliseconds. The fact counts what exceeds the limits.
+ * costs the listener more than a few milliseconds. The fact contains the numbers of nodes and
+ * metrics that were left out.
  */
 final class SqlPlanCopier {
   static final int MAX_NODES = 1_000;
@@ -23,8 +24,8 @@ final class SqlPlanCopier {
   static final int MAX_CONDITIONS = 256;
 
   /**
-   * Maximum number of characters. A character takes at most three bytes, so with numbers and tags
-   * the record stays below 256 kB.
+   * Maximum number of characters of a plan. A character takes at most three bytes, so the record
+   * stays below 256 kB, including numbers and Protobuf tags.
    */
   static final int MAX_CHARS = 60_000;
 

@@ -11,10 +11,10 @@ import scala.Tuple2;
 /**
  * Keeps the plan versions and the last metric values of running queries.
  *
- * <p>Values come from the accumulables of ended stages and from driver updates. Both contain the
- * accumulator's total at that time, so each value replaces the previous one. Beyond {@link
- * #MAX_EXECUTIONS} or {@link #MAX_METRICS_IN_ALL} the oldest query is forgotten and counted. Used
- * by the listener's thread only, except {@link #forgotten}.
+ * <p>Values come from the accumulables of ended stages and from driver updates. Each value is the
+ * accumulator's total so far, so it replaces the previous value. Beyond {@link #MAX_EXECUTIONS} or
+ * {@link #MAX_METRICS_IN_ALL} the oldest query is forgotten and counted. Used by the listener's
+ * thread only, except {@link #forgotten}.
  */
 final class SqlRegistry {
   static final int MAX_EXECUTIONS = 500;

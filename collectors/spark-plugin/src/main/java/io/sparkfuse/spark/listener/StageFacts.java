@@ -106,7 +106,7 @@ final class StageFacts {
     String value = properties == null ? null : properties.getProperty(SQL_EXECUTION);
     try {
       return value == null ? null : Long.valueOf(value);
-    } catch (NumberFormatException foreign) { // set by other code
+    } catch (NumberFormatException foreign) { // other code has set this property
       return null;
     }
   }

@@ -38,7 +38,9 @@ final class StreamingBatch {
     return Fact.newBuilder().setEventTimeMs(endedMs).setStreamingProgress(fact);
   }
 
-  /** Returns the fact of a query that waits for data (Spark 3.5 and later); it has no batch. */
+  /**
+   * Returns the fact of a query that waits for data (Spark 3.5 and later); the fact has no batch.
+   */
   static Fact.Builder idle(Object event) {
     StreamingProgress.Builder fact = begun(event);
     return Fact.newBuilder().setEventTimeMs(fact.getTriggeredMs()).setStreamingProgress(fact);

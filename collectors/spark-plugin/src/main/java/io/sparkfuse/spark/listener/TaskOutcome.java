@@ -14,9 +14,9 @@ import org.apache.spark.storage.BlockManagerId;
 /**
  * Copies the outcome of a task.
  *
- * <p>Class and reason are the texts that Spark writes to an event log, so that both sources give
- * the same fact. For reasons without a text in the log (commit denied, resubmitted, result lost,
- * unknown) the reason is Spark's error message.
+ * <p>Class and reason are the texts that Spark writes to an event log, so that the plugin and an
+ * event log give the same fact. For reasons without a text in the log (commit denied, resubmitted,
+ * result lost, unknown) the reason is Spark's error message.
  */
 final class TaskOutcome {
   private static final int MAX_CLASS_CHARS = 512;
@@ -49,7 +49,7 @@ final class TaskOutcome {
     setReason(fact, failure.message());
     fact.setFetchFailedShuffleId(failure.shuffleId());
     BlockManagerId from = failure.bmAddress();
-    if (from != null) { // null if the map output was missing
+    if (from != null) { // there is none if the map output was missing
       fact.setFetchFailedHost(from.host()).setFetchFailedExecutorId(from.executorId());
     }
   }

@@ -53,8 +53,8 @@ public final class CollectorProtection {
   private volatile Level level = Level.ALL;
 
   /**
-   * Creates a closed protection. Once open, it stays open for {@code pauseMs}, and twice as long
-   * after each failed probe.
+   * Creates a closed protection. When the protection opens, it stays open for {@code pauseMs}; each
+   * failed probe doubles this time, up to {@link #MAX_PAUSE_MS}.
    */
   public CollectorProtection(LoadMonitor loadMonitor, long pauseMs, Listener listener) {
     this.loadMonitor = loadMonitor;
@@ -86,7 +86,7 @@ public final class CollectorProtection {
     }
   }
 
-  /** Checks the health of this JVM; called every second by a thread of the plugin. */
+  /** Checks the health of this JVM; a thread of the plugin calls this method every second. */
   public synchronized void check(long nowMs) {
     String overload = loadMonitor.overload(nowMs);
     switch (state) {

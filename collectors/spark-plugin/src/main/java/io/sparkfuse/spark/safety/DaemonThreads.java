@@ -5,8 +5,8 @@ public final class DaemonThreads {
   private DaemonThreads() {}
 
   /**
-   * Returns a thread that has not been started. If its work throws, the fault is counted and not
-   * passed on.
+   * Returns a thread that has not been started. If the thread's work throws, the fault is counted
+   * and not passed on.
    */
   public static Thread of(String name, FaultCounter faults, Runnable work) {
     Thread thread = new Thread(work, "sparkfuse-" + name);

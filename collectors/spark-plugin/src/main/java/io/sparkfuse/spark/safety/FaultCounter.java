@@ -3,8 +3,8 @@ package io.sparkfuse.spark.safety;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Counts what is thrown inside a part of the plugin, and switches the part off after too many
- * faults.
+ * Counts the exceptions and errors in a part of the plugin, and switches the part off after too
+ * many of them.
  *
  * <p>An {@code Error} that leaves a listener stops the user's SparkContext, so every entry point
  * catches Throwable and counts the fault here.
@@ -23,7 +23,10 @@ public final class FaultCounter {
   private final int most;
   private final AtomicLong count = new AtomicLong();
 
-  /** Times of the last faults, as a ring; allocated early, because later the heap may be full. */
+  /**
+   * Times of the last faults, as a ring buffer. It is allocated early, because the heap may be full
+   * when faults occur.
+   */
   private final long[] when;
 
   private long kept;

@@ -11,8 +11,8 @@ public final class HeapGauge {
   private HeapGauge() {}
 
   /**
-   * Returns the smallest share (0 to 1) that was free after the last collection, over all memory
-   * pools except the young generation. Returns 1 before the first collection.
+   * Returns which share (0 to 1) of a memory pool was free after its last collection: the smallest
+   * share of all pools except those of the young generation. Returns 1 before the first collection.
    */
   public static double freeShare() {
     double least = 1;

@@ -30,12 +30,15 @@ public final class LoadMonitor {
   }
 
   /**
-   * The share of garbage collection is computed over this time, so that one long pause does not
-   * count as overload.
+   * The share of time in garbage collection is computed over this window, so that one long pause
+   * does not count as overload.
    */
   static final long WINDOW_MS = 60_000;
 
-  /** Minimum time before the share is used, because a JVM collects often while it starts. */
+  /**
+   * Minimum length of the window before the share of garbage collection is used, because a JVM
+   * collects often while it starts.
+   */
   static final long MIN_WINDOW_MS = 20_000;
 
   private final Gauges gauges;
@@ -44,7 +47,10 @@ public final class LoadMonitor {
   private final long callbackBudgetNs;
   private final ArrayDeque<long[]> collections = new ArrayDeque<>();
 
-  /** Creates a monitor with its limits; shares are from 0 to 1, the budget is in ns. */
+  /**
+   * Creates a monitor with its limits; the shares are between 0 and 1, and the budget of a callback
+   * is in ns.
+   */
   public LoadMonitor(Gauges gauges, double minFreeHeap, double maxGcShare, long callbackBudgetNs) {
     this.gauges = gauges;
     this.minFreeHeap = minFreeHeap;
@@ -52,7 +58,7 @@ public final class LoadMonitor {
     this.callbackBudgetNs = callbackBudgetNs;
   }
 
-  /** Returns heap, gc or callbacks if that limit is exceeded, or null. */
+  /** Returns the name of an exceeded limit (heap, gc or callbacks), or null. */
   synchronized String overload(long nowMs) {
     long costNs = gauges.callbackNs.getAsLong();
     boolean gc = gcShare(nowMs) > maxGcShare;

@@ -77,7 +77,7 @@ final class GcPauses implements NotificationListener {
         CompositeData data = (CompositeData) notification.getUserData();
         ended(GarbageCollectionNotificationInfo.from(data));
       }
-    } catch (Throwable fault) { // the JVM's thread must not be affected
+    } catch (Throwable fault) { // a fault must not affect the JVM's thread
       faults.caught(fault);
     }
   }

@@ -80,8 +80,7 @@ final class JvmGauges {
     for (BufferPoolMXBean pool : ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class)) {
       if (pool.getName().equals("direct")) {
         sample.setDirectMemoryBytes(pool.getMemoryUsed());
-      } else if (pool.getName()
-          .startsWith("mapped")) { // the JVM has a second mapped pool, for non-volatile memory
+      } else if (pool.getName().startsWith("mapped")) { // two pools: one is for non-volatile memory
         sample.setMappedMemoryBytes(sample.getMappedMemoryBytes() + pool.getMemoryUsed());
       }
     }

@@ -29,7 +29,7 @@ final class PythonWorkers {
   private static final int MAX_DESCRIBED = 4;
   private static final String NO_FRAMES = "; Python frames are not visible to the JVM";
 
-  /** Without workers, the process table is read only once in this many passes. */
+  /** While there are no workers, the process table is read in only one of this many passes. */
   private static final int SKIPPED_PASSES = 3;
 
   private final Path proc;
@@ -103,7 +103,7 @@ final class PythonWorkers {
 
   /**
    * Describes the workers that used no CPU since the previous pass, or returns null if there are
-   * none. The plugin cannot see which worker serves a task, or its Python frames.
+   * none. The plugin cannot see which worker serves which task, nor the Python frames of a worker.
    */
   String describeStalled() {
     StringBuilder out = new StringBuilder();
@@ -211,7 +211,7 @@ final class PythonWorkers {
       if (Character.isDigit(name.charAt(0))) {
         try {
           table.put(name, fields(text(proc.resolve(name).resolve("stat"))));
-        } catch (IOException | RuntimeException gone) { // the process ended meanwhile
+        } catch (IOException | RuntimeException gone) { // the process has just ended
         }
       }
     }

@@ -52,7 +52,7 @@ final class RunningTask {
     }
   }
 
-  /** Restarts the measurement of the stall. */
+  /** Restarts the measurement of how long the task is stalled. */
   void restart(long nowMs) {
     movedMs = nowMs;
     cpuSinceProgressNs = 0;
@@ -72,8 +72,8 @@ final class RunningTask {
   }
 
   /**
-   * Adds how long ago the task read, wrote and spilled, and how much it has spilled since it last
-   * read or wrote.
+   * Copies the counters, the time since the task last read or wrote, the time since it last
+   * spilled, and the bytes that it has spilled since it last read or wrote.
    */
   void copyTo(TaskProgress.Builder progress, long nowMs) {
     reading.copyTo(progress);

@@ -16,7 +16,7 @@ import org.apache.spark.TaskContext;
 
 /**
  * Samples this JVM and its running tasks every few seconds, from one daemon thread of low priority.
- * The driver of a cluster has no tasks, so there it samples only the JVM.
+ * The driver of a cluster runs no tasks, so the driver's sampler reads only the JVM.
  *
  * <p>Task threads only add themselves to a map and remove themselves.
  */
@@ -70,7 +70,7 @@ public final class Sampler implements TaskListener {
     thread.interrupt();
   }
 
-  /** Adds the task; called by the task's thread at its start. */
+  /** Adds the task; the task's thread calls this method when the task starts. */
   @Override
   public void taskStarted() {
     TaskContext context = TaskContext.get();
@@ -81,7 +81,8 @@ public final class Sampler implements TaskListener {
   }
 
   /**
-   * Removes the task; called by the task's thread at its end, when Spark has removed its context.
+   * Removes the task; the task's thread calls this method when the task ends and Spark has removed
+   * its TaskContext.
    */
   @Override
   public void taskEnded() {
@@ -89,7 +90,8 @@ public final class Sampler implements TaskListener {
   }
 
   private void run() {
-    // Executors of one application start together; they must not all sample at the same time.
+    // Executors of one application start together, so the first pause is random: otherwise all
+    // would sample at the same time.
     pause((long) (Math.random() * settings.sampleIntervalMs));
     while (!stopped && faults.on()) {
       long startMs = SteadyClock.ms();
@@ -104,7 +106,7 @@ public final class Sampler implements TaskListener {
     }
   }
 
-  /** Varies an interval by 10 %, so that executors do not sample in step. */
+  /** Varies an interval randomly by 10 %, so that executors do not sample at the same time. */
   private static long jittered(long ms) {
     return (long) (ms * (0.9 + 0.2 * Math.random()));
   }
@@ -112,11 +114,14 @@ public final class Sampler implements TaskListener {
   private void pause(long ms) {
     try {
       Thread.sleep(Math.max(10, ms));
-    } catch (InterruptedException stop) { // the loop checks whether it is to stop
+    } catch (InterruptedException stop) { // run() checks whether it must end
     }
   }
 
-  /** Takes one sample. The system time is the timestamp, the monotonic time measures durations. */
+  /**
+   * Takes one sample. {@code timeMs} is the system time, for the timestamp; {@code nowMs} is the
+   * monotonic time, for durations.
+   */
   private void sampleOnce(long timeMs, long nowMs) throws InterruptedException {
     if (!sink.ready()) {
       return;

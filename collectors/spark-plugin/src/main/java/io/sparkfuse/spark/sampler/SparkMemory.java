@@ -11,9 +11,9 @@ import org.apache.spark.SparkEnv;
 /**
  * Reads how much memory Spark uses for storage and execution.
  *
- * <p>Spark's memory manager answers under a lock that a task can hold while it drops blocks to
- * disk. So a separate thread asks the memory manager. If the answer is late, the fields stay
- * absent, because the sampler must not block.
+ * <p>Spark's memory manager needs a lock to answer, and a task can hold this lock while it moves
+ * blocks to disk. Because the sampler must not block, a separate thread asks the memory manager. If
+ * the answer is late, the fields stay absent.
  */
 final class SparkMemory {
   private static final long PATIENCE_MS = 50;
@@ -73,7 +73,7 @@ final class SparkMemory {
     storageBytes = -1;
     executionBytes = -1;
     SparkEnv environment = SparkEnv.get();
-    if (environment != null) { // null while Spark stops
+    if (environment != null) { // SparkEnv is null while Spark stops
       Object manager = ScalaAccess.get(environment, "memoryManager");
       storageBytes = ScalaAccess.number(manager, "storageMemoryUsed", -1);
       executionBytes = ScalaAccess.number(manager, "executionMemoryUsed", -1);

@@ -1,6 +1,6 @@
 package io.sparkfuse.spark.sampler;
 
-/** Is notified by task threads of their start and end. Does not block. */
+/** Receives the start and the end of each task, from the task's own thread. Does not block. */
 public interface TaskListener {
   void start();
 

@@ -69,7 +69,7 @@ final class TaskProgressSampler {
       task.read(reading, gauges.threadCpuNs(task.thread), nowMs);
       return true;
     } catch (Throwable fault) {
-      // the accumulators change while they are read; the next pass succeeds
+      // the task changes the accumulators while they are read; the next pass can succeed
       faults.caught(fault);
       return false;
     }

@@ -75,7 +75,7 @@ final class TaskSnapshot {
   }
 
   /**
-   * Merges the counters of the shuffle readers, as Spark itself does every 10 s. The method is
+   * Merges the counters of the shuffle readers, as Spark itself does every 10 s. Spark's method is
    * private[spark] in Scala and public in bytecode.
    */
   private static void mergeShuffleReads(TaskMetrics metrics) {
@@ -85,7 +85,7 @@ final class TaskSnapshot {
     try {
       metrics.mergeShuffleReadMetrics();
     } catch (Throwable missing) {
-      // Spark still merges the counters with its heartbeat
+      // Spark itself still merges the counters before each heartbeat
       mergesShuffleReads = false;
       PluginLog.warnOncePerMinute("this version of Spark has no mergeShuffleReadMetrics", missing);
     }

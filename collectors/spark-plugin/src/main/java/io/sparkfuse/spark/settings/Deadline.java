@@ -83,7 +83,9 @@ public final class Deadline {
     return null;
   }
 
-  /** Returns the time from the start to the next occurrence of a time of day. */
+  /**
+   * Returns the time in ms from the application's start to the next occurrence of a time of day.
+   */
   private static Long timeOfDayMs(String value, long startedMs) {
     Matcher found = TIME_OF_DAY.matcher(value);
     if (!found.matches()) {
@@ -104,8 +106,8 @@ public final class Deadline {
   }
 
   /**
-   * Returns the offsets of a local time. Because of daylight saving time, it may occur twice or not
-   * at all; then both the offset before the change and the offset after it are returned.
+   * Returns the UTC offsets of a local time. If the clock change of daylight saving time makes the
+   * local time occur twice or not at all, returns the offsets before and after the change.
    */
   private static List<ZoneOffset> offsets(ZoneId zone, LocalDateTime local) {
     ZoneOffsetTransition change = zone.getRules().getTransition(local);

@@ -12,9 +12,12 @@ import scala.Tuple2;
 public final class PluginSettings {
   /** How executors send their facts. */
   public enum ExecutorTransport {
-    /** Through the driver by plugin RPC, so that each application needs only one Kafka client. */
+    /**
+     * Executors send their facts through the driver by plugin RPC, so that each application needs
+     * only one Kafka client.
+     */
     RPC,
-    /** With a Kafka producer in each executor. */
+    /** Each executor sends its facts with a Kafka producer of its own. */
     DIRECT
   }
 
@@ -33,7 +36,7 @@ public final class PluginSettings {
     }
   }
 
-  /** Smallest queue: it has room for a few facts of the largest size. */
+  /** Size of the smallest queue, which has room for a few facts of the largest size. */
   private static final long MIN_QUEUE_BYTES = 1L << 20;
 
   public final boolean enabled;

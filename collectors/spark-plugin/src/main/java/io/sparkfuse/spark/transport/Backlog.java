@@ -26,7 +26,9 @@ final class Backlog {
    */
   private static final int MIN_BLOCKS = 128;
 
-  /** Level of Deflater; higher levels take up to twice the time and save 3 %. */
+  /**
+   * Level of the Deflater. Higher levels take up to twice the time and save only 3 % of the memory.
+   */
   private static final int LEVEL = 3;
 
   private static final String[] TOPICS = {QueuedRecord.FACTS, QueuedRecord.RECEIPTS};
@@ -60,7 +62,8 @@ final class Backlog {
   }
 
   /**
-   * Appends a record and returns true, or returns false if there is no memory for its priority.
+   * Appends a record and returns true, or returns false if the memory for records of its priority
+   * is full.
    *
    * @param bare whether the event id was removed from the value
    * @throws IllegalArgumentException if the topic is not one of {@link QueuedRecord}
@@ -152,7 +155,7 @@ final class Backlog {
     deflater.setInput(last.array(), 0, last.position());
     deflater.finish();
     int length = deflater.deflate(out);
-    if (!deflater.finished() || length >= last.position()) { // not smaller, so stored as it is
+    if (!deflater.finished() || length >= last.position()) { // not smaller: stored uncompressed
       out = last.array();
       length = last.position();
     }

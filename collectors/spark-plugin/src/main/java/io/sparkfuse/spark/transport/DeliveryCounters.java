@@ -19,8 +19,8 @@ public final class DeliveryCounters {
   }
 
   /**
-   * Counts a failure. Called by one thread at a time: the client's thread, or the sender's thread
-   * after the client's has ended.
+   * Counts a failure. One thread at a time calls this method: the client's thread or, after the
+   * client's thread has ended, the sender's thread.
    */
   @SuppressWarnings("NonAtomicOperationOnVolatileField") // a race could lose one increment
   void failedOne() {

@@ -4,7 +4,7 @@ import io.sparkfuse.spark.facts.Application;
 
 /**
  * The driver's reply to a batch of an executor: the application, and whether the collector is on.
- * It is text, so that the two sides need not share a class.
+ * The reply is text, so that driver and executor need not share a class.
  */
 public final class DriverReply {
   private static final String OFF = "off\n";

@@ -107,7 +107,7 @@ public final class DriverRpcClient {
       }
       wanted = reply.wanted;
       answeredNs = System.nanoTime();
-    } catch (Throwable unanswered) { // silentMs reports this to ExecutorFactSink
+    } catch (Throwable unanswered) { // ExecutorFactSink learns this from silentMs
       if (!stopped) {
         PluginLog.warnOncePerMinute("the driver does not reply", unanswered);
       }

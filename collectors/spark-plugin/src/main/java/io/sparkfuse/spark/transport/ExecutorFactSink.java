@@ -52,7 +52,8 @@ public final class ExecutorFactSink implements FactSink {
     this.sinks = sinks;
     this.faults = faults;
     this.encoder = new FactEncoder(collector);
-    // Executors of one application must not all open a client in the same second.
+    // The delay is random, because executors of one application must not all open a client in the
+    // same second.
     this.patienceMs = (long) (settings.executorPatienceMs * (1 + Math.random() / 2));
   }
 
@@ -72,7 +73,8 @@ public final class ExecutorFactSink implements FactSink {
     if (direct) {
       queue(batch);
     } else {
-      driverRpc.offer(batch); // if the queue is full, the sequence number shows the loss
+      // If the queue is full, the gap in the sequence numbers shows the loss.
+      driverRpc.offer(batch);
     }
   }
 

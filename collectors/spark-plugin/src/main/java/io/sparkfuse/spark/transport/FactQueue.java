@@ -8,8 +8,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 
 /**
- * The queue between callbacks and sender: two lanes, each bounded by count and bytes. {@link
- * #offer} never blocks.
+ * The queue between callbacks and sender. It has two lanes; the number of records and of bytes in
+ * each lane is limited. {@link #offer} never blocks.
  *
  * <p>A fact gets the next number of its lane when the sender takes it or when it is dropped, so
  * consumers see a dropped fact as a gap. Facts leave in the order in which they arrived, so that an
@@ -21,7 +21,8 @@ import java.util.List;
  */
 public final class FactQueue {
   /**
-   * When the queue holds this many facts, the sender is woken; fewer facts wait for its next pass.
+   * When the queue holds this many facts, the sender is woken; fewer facts wait for the sender's
+   * next pass.
    */
   static final int MANY = 512;
 
@@ -64,7 +65,7 @@ public final class FactQueue {
   private final Bounded bulk;
   private final Bounded reserved;
 
-  /** Queued starts by task, as long as they are in the lane. */
+  /** The task starts that are still queued, by task id. */
   private final HashMap<Long, QueuedRecord> starts = new HashMap<>();
 
   private long nextTicket;
@@ -108,7 +109,7 @@ public final class FactQueue {
     }
   }
 
-  /** Uses a number for an event that was skipped, so that consumers see the gap. */
+  /** Uses up a sequence number for an event that was skipped, so that consumers see the gap. */
   public synchronized void skip(Lane lane) {
     lane(lane).nextSeq++;
     lane(lane).passedOver++;

@@ -18,8 +18,8 @@ public final class KafkaClientSettings {
   private static final String STANDARD_BOOTSTRAP = "127.0.0.1:19092";
 
   /**
-   * A record that is not delivered within this time is given up and counted. Memory is limited by
-   * bytes, so an earlier timeout would free nothing that newer records need.
+   * A record that is not delivered within this time is dropped and counted. The timeout is long,
+   * because it need not protect the memory: the buffer has a limit in bytes.
    */
   static final int DELIVERY_MS = 3_600_000;
 
@@ -38,7 +38,7 @@ public final class KafkaClientSettings {
     Properties bounds = common(settings, clientId);
     bounds.put("acks", "all");
     bounds.put("enable.idempotence", "true");
-    bounds.put("linger.ms", "10"); // within this time the sender hands over all records of a pass
+    bounds.put("linger.ms", "10"); // long enough for all records of a pass
     int batchBytes = Math.min(MAX_BATCH_BYTES, bufferBytes / MIN_BATCHES);
     bounds.put("batch.size", Integer.toString(batchBytes));
     bounds.put("buffer.memory", Integer.toString(bufferBytes));
@@ -115,7 +115,7 @@ public final class KafkaClientSettings {
     try (InputStream in = Files.newInputStream(Paths.get(path))) {
       file.load(in);
     } catch (Exception unreadable) {
-      // without the file the broker may refuse the client; refusals are counted
+      // without the file the broker may refuse the client; refused records are counted
       PluginLog.warn("Sparkfuse: cannot read spark.sparkfuse.kafka.configFile: " + unreadable);
     }
     file.replaceAll((key, value) -> isClassName((String) key) ? ownClass((String) value) : value);

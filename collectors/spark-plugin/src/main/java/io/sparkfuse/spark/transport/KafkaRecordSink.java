@@ -43,7 +43,7 @@ public final class KafkaRecordSink implements RecordSink {
     }
     Thread[] threads = new Thread[2 * all.activeCount() + 64];
     int found = all.enumerate(threads);
-    Thread newest = null; // the thread of an earlier client may still run under the same name
+    Thread newest = null; // an earlier client's thread may still have this name
     for (int i = 0; i < found; i++) {
       boolean named = threads[i].getName().equals("kafka-producer-network-thread | " + clientId);
       if (named && (newest == null || threads[i].getId() > newest.getId())) {
@@ -86,7 +86,7 @@ public final class KafkaRecordSink implements RecordSink {
   }
 
   private boolean refused(Exception refusal) {
-    if (refusal instanceof RecordTooLargeException) { // a second try would not help
+    if (refusal instanceof RecordTooLargeException) { // a retry would fail too
       PluginLog.warnOncePerMinute("a record is too large for the broker", refusal);
       deliveries.acceptedOne();
       deliveries.failedOne();

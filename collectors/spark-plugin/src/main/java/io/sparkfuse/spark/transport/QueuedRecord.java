@@ -8,7 +8,7 @@ import io.sparkfuse.spark.facts.Lane;
  * or a receipt.
  */
 public final class QueuedRecord {
-  /** The order in which records are dropped when memory runs out. */
+  /** The order in which records are dropped if the backlog's memory is full. */
   enum Priority {
     /** Dropped first: task starts, task progress and samples. */
     BULK(Lane.BULK, 0.05),
@@ -34,8 +34,8 @@ public final class QueuedRecord {
   static final String RECEIPTS = "receipts";
 
   /**
-   * Memory of a fact in addition to its content: builder, message and queue entry, measured by a
-   * heap histogram of a million task ends.
+   * Memory in bytes that a fact needs in addition to its content: builder, message and queue entry.
+   * It was measured with a heap histogram of a million task ends.
    */
   static final int FACT_BYTES = 800;
 

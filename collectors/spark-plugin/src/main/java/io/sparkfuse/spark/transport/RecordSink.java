@@ -3,7 +3,7 @@ package io.sparkfuse.spark.transport;
 /** Destination of records. Called by the sender's thread only. */
 public interface RecordSink {
   /**
-   * Hands over one record; blocks for a fraction of a second at most.
+   * Hands one record to the client; blocks for a fraction of a second at most.
    *
    * @return false if the record was not accepted and can be tried again
    */
@@ -14,7 +14,7 @@ public interface RecordSink {
     return true;
   }
 
-  /** Sends what was handed over, for at most {@code budgetMs}, and drops the rest. */
+  /** Sends the records that were handed over, for at most {@code budgetMs}, and drops the rest. */
   void close(long budgetMs);
 
   /** Opens a sink when the first record arrives, because the constructor of a client can block. */

@@ -7,9 +7,9 @@ import io.sparkfuse.spark.safety.PluginLog;
  *
  * <p>The backoff opens if the client accepted nothing for {@link #PATIENCE_MS}, if {@link
  * #MAX_FAILURES} records in a row failed, or if nothing was acknowledged for {@link #SILENCE_MS}
- * while records were pending. The first limit is a time and not a count, because the first
- * connection can take longer than one try. After {@link #PAUSE_MS} the backoff is half-open: one
- * record is sent, and its result decides.
+ * while records were pending. The first of these limits is a time and not a number of tries,
+ * because the first connection can take longer than one try. After {@link #PAUSE_MS} the backoff is
+ * half-open: one record is sent; if it succeeds, the backoff closes, else it opens again.
  */
 final class SendBackoff {
   static final long PATIENCE_MS = 3_000;
@@ -64,7 +64,7 @@ final class SendBackoff {
     }
   }
 
-  /** Reports that the client accepted nothing. */
+  /** Reports that the client did not accept a record. */
   void rejected(long nowMs) {
     if (failingSinceMs == NEVER) {
       failingSinceMs = nowMs;

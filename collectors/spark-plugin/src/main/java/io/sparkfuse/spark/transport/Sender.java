@@ -15,18 +15,18 @@ import java.util.function.Supplier;
 /**
  * The only thread that encodes records and calls the Kafka client.
  *
- * <p>It always empties the queue. Records that the client does not accept wait compressed in the
- * {@link Backlog}, so facts are lost only when the backlog is full. {@link #finish} returns within
- * its time limit, whatever the state of the broker.
+ * <p>The sender always empties the queue. Records that the client does not accept wait in
+ * compressed form in the {@link Backlog}, so facts are lost only when the backlog is full. {@link
+ * #finish} returns within its time limit, whatever the state of the broker.
  */
 public final class Sender {
   private static final int BATCH = 256;
 
   /**
    * Time between two passes while the queue holds fewer than {@link FactQueue#MANY} facts. Facts
-   * collect here and not in the client, because each request costs the client and the broker a
-   * millisecond of CPU. Unlike a wait in the client, this wait ends at once when the application
-   * stops.
+   * wait in the queue and not in the client, because each request costs the client and the broker a
+   * millisecond of CPU. Unlike a wait in the client, this wait ends immediately when the
+   * application stops.
    */
   private static final long WAIT_MS = 500;
 
@@ -57,7 +57,7 @@ public final class Sender {
   /**
    * Creates a sender.
    *
-   * @param application returns null until the application is known; nothing is sent before
+   * @param application returns null until the application is known; until then, nothing is sent
    * @param backlogBytes maximum memory of records that wait for the broker
    */
   public Sender(
@@ -112,7 +112,7 @@ public final class Sender {
   /**
    * Sends waiting records and a last health fact, and closes the client, within {@code budgetMs}.
    *
-   * @return how many records were not sent
+   * @return the number of records that were not sent
    */
   public long finish(long budgetMs) {
     long now = SteadyClock.ms();
@@ -148,7 +148,7 @@ public final class Sender {
       return;
     }
     offerHealthWhenDue();
-    discardDeadClient(); // its records are counted even if no record follows
+    discardDeadClient(); // counts the dead client's records as failed even if no record follows
     boolean idle = backlog.waiting() == 0 || !backoff.closed();
     deliver(queue.take(BATCH, idle ? WAIT_MS : 1));
     sendWaiting();
@@ -157,7 +157,7 @@ public final class Sender {
   /**
    * Delivers a batch. Each record that cannot be encoded counts as dropped, but all of them
    * together count as one fault. If the heap is full, all records of the batch fail together; after
-   * a collection, there is room again.
+   * a garbage collection, there is room again.
    */
   private void deliver(List<QueuedRecord> batch) {
     Throwable last = null;
@@ -175,7 +175,7 @@ public final class Sender {
   private static void pause() {
     try {
       LockSupport.parkNanos(WAIT_MS * 1_000_000);
-    } catch (Throwable ignored) { // not enough memory to load the class
+    } catch (Throwable ignored) { // not enough memory to load LockSupport
     }
   }
 
@@ -247,7 +247,10 @@ public final class Sender {
     }
   }
 
-  /** Returns the bytes to send; a record that cannot be read must not block those behind it. */
+  /**
+   * Returns the bytes to send. A record that cannot be read is dropped, because it must not block
+   * the records behind it.
+   */
   private byte[] valueOf(Backlog.Waiting first) throws IOException {
     try {
       return first.bare ? encoder.withId(first.value) : first.value;

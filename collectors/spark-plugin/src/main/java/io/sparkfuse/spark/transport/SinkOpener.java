@@ -12,12 +12,15 @@ final class SinkOpener {
   private static final long RETRY_MS = 1_000;
 
   /**
-   * The client logs a stack trace for each thread of its own that dies, so retries become less
-   * frequent.
+   * Longest time between two tries. Retries become less frequent, because a client logs a stack
+   * trace each time its own thread dies.
    */
   private static final long MAX_RETRY_MS = 60_000;
 
-  /** A sink that lived this long did not fail at start. */
+  /**
+   * If a sink lives longer than this, its start was successful, so the next retry follows after the
+   * shortest time.
+   */
   private static final long STABLE_MS = 60_000;
 
   private final RecordSink.Factory sinks;
@@ -64,8 +67,8 @@ final class SinkOpener {
   /**
    * Removes a dead sink and returns it, or null.
    *
-   * <p>This counts as a failed try, so that the backoff sees repeated failures; retries become less
-   * frequent.
+   * <p>A dead sink counts as a failed try, so that the backoff sees repeated failures, and so that
+   * retries become less frequent.
    */
   synchronized RecordSink dropDead(long nowMs) {
     if (sink == null || sink.alive()) {
@@ -89,7 +92,7 @@ final class SinkOpener {
     try {
       opened = sinks.open(deliveries);
     } catch (Throwable unusable) {
-      // the backoff sees that nothing is accepted, and tries again later
+      // the backoff learns that no record is accepted; a later call of get() tries again
       PluginLog.warnOncePerMinute("the Kafka client cannot be created", unusable);
     } finally {
       wanted = store(opened);
