@@ -116,7 +116,7 @@ class BoundedMemoryTest {
     sender.finish(1_000);
   }
 
-  /** Returns the used heap after the threads of the previous test have ended. */
+  /** Waits until the threads of the previous test have ended, and returns the used heap. */
   private static long quietHeap() {
     TestPlugin.await("the threads of the previous test to end", () -> !pluginThreadsRun());
     RetainedHeap.openClassPath();
@@ -128,7 +128,10 @@ class BoundedMemoryTest {
         .anyMatch(thread -> thread.getName().contains("sparkfuse-"));
   }
 
-  /** Counts the facts that are queued, were left out, were dropped, or are in the Kafka client. */
+  /**
+   * Returns the number of facts that are queued, were left out, were dropped, or are in the Kafka
+   * client.
+   */
   private static long accountedFor(FactQueue queue, Sender sender) {
     return sender.waiting()
         + queue.leftOut()

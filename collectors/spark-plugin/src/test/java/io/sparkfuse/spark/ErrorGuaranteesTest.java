@@ -35,7 +35,7 @@ import scala.Option;
  * job's result is right, the context stays alive, and the lost facts are counted.
  */
 class ErrorGuaranteesTest {
-  /** Used instead of ThreadDeath, a class that newer JVMs no longer have. */
+  /** An Error that stands for ThreadDeath, which newer JVMs no longer have. */
   static final class EndOfThreadError extends Error {}
 
   static Stream<Supplier<Throwable>> throwables() {
@@ -90,7 +90,7 @@ class ErrorGuaranteesTest {
     throw (T) any;
   }
 
-  /** Throws in every call of the driver plugin after its start. */
+  /** Throws in every call that the driver plugin makes after its start. */
   private static final class HostileDriver extends DriverDependencies {
     final Supplier<Throwable> make;
     final Set<Fact.KindCase> kinds = ConcurrentHashMap.newKeySet();

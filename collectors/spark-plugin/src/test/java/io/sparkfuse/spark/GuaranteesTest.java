@@ -170,7 +170,8 @@ class GuaranteesTest {
   }
 
   /**
-   * Returns true if the plugin handles uncaught errors of the thread, or if the thread has ended.
+   * Returns whether the plugin handles uncaught errors of the thread; also true if the thread has
+   * ended.
    */
   private static boolean isGuarded(Thread thread) {
     Thread.UncaughtExceptionHandler handler = thread.getUncaughtExceptionHandler();

@@ -29,8 +29,8 @@ import org.junit.jupiter.api.Test;
  * Measures the cost of a listener callback, with Spark's own events and the real limits of the
  * queue; asserts nothing.
  *
- * <p>{@code mvn -q -o test -Dtest=ListenerBench -Dbench.tasks=100000}: the JVM is cold, as in an
- * application, so the measurement includes the first, interpreted calls.
+ * <p>Usage: {@code mvn -q -o test -Dtest=ListenerBench -Dbench.tasks=100000}. The JVM is cold, as
+ * in an application, so the measurement includes the first, interpreted calls.
  */
 class ListenerBench {
   private static final int TASKS = Integer.getInteger("bench.tasks", 100_000);

@@ -20,7 +20,7 @@ final class RetainedHeap {
   }
 
   /**
-   * Reads the class path to its end, so that the tables of its jars do not count as memory of the
+   * Opens all jars of the class path, so that their file tables do not count as memory of the
    * plugin.
    */
   static void openClassPath() {
@@ -31,8 +31,8 @@ final class RetainedHeap {
   }
 
   /**
-   * Returns the heap in use at the end of a collection, because other threads allocate right after
-   * it.
+   * Returns the heap that was in use at the end of a collection. The heap in use now would be
+   * larger, because other threads have allocated since.
    */
   private static long used() {
     System.gc();

@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Measures one driver that a thousand executors call through Spark's plugin RPC, each with a sample
- * and the progress of eight tasks.
+ * Measures one driver that a thousand executors call through Spark's plugin RPC. Each executor
+ * sends a sample and the progress of eight tasks.
  */
 class RpcLoadTest {
   private static final int EXECUTORS = 1_000;
@@ -36,7 +36,9 @@ class RpcLoadTest {
   private static final AtomicLong FORWARDED = new AtomicLong();
   private static volatile PluginContext executorContext;
 
-  /** The real driver plugin, and an executor plugin that only keeps its context. */
+  /**
+   * A plugin with the real driver plugin, and with an executor plugin that only stores its context.
+   */
   public static final class LoadedPlugin implements SparkPlugin {
     @Override
     public DriverPlugin driverPlugin() {

@@ -23,7 +23,7 @@ final class SparkEvents {
   private final Random random = new Random(11);
   private final long startMs = System.currentTimeMillis();
 
-  /** Passes on the events of a job with one stage and its tasks, one by one. */
+  /** Passes the events of a job with one stage and its tasks to {@code out}, one by one. */
   void stage(int stage, int tasks, long firstTask, java.util.function.Consumer<Object> out) {
     StageInfo info = info(stage, tasks);
     @SuppressWarnings("unchecked")

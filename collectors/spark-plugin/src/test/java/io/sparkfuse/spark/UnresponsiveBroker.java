@@ -8,7 +8,7 @@ import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The address of a broker that never answers. */
+/** Listens on a port like a broker, and never answers. */
 final class UnresponsiveBroker implements Closeable {
   private final ServerSocket listener;
   private final List<Socket> filling = new ArrayList<>();
@@ -22,7 +22,10 @@ final class UnresponsiveBroker implements Closeable {
     return new UnresponsiveBroker(50);
   }
 
-  /** Fills the accept queue, so that the system drops the first packet of each connection. */
+  /**
+   * Fills the accept queue, so that the operating system drops the first packet of each further
+   * connection.
+   */
   static UnresponsiveBroker droppingConnections() throws IOException {
     UnresponsiveBroker hole = new UnresponsiveBroker(1);
     while (hole.fillsOneMore()) {}

@@ -13,10 +13,10 @@ import org.apache.flink.types.Row;
  * Converts (key, bytes) to (key, {@link FrameBuffer} of all bytes of the key that arrive within a
  * short time).
  *
- * <p>PyFlink's own cost for a record exceeds the cost of evaluating a row, and an application's
- * rows of one window arrive together. Records of one key keep their order, and only records with
- * the same timestamp are joined. No record is kept back beyond a watermark, a checkpoint or {@value
- * #DELAY_MS} ms.
+ * <p>PyFlink's overhead for a record exceeds the cost of evaluating a row. An application's rows of
+ * one window arrive together, so they become one record. Records of one key keep their order, and
+ * only records with the same timestamp are joined. A record waits for at most {@value #DELAY_MS}
+ * ms, and never longer than until the next watermark or checkpoint.
  */
 public final class BatchByKey extends AbstractStreamOperator<Row>
     implements OneInputStreamOperator<Row, Row> {

@@ -10,8 +10,8 @@ import org.apache.flink.table.functions.ScalarFunction;
  * {@code decode_window_end(value)}: the {@code window_end_ms} of an encoded LiveRow [ms since
  * epoch].
  *
- * <p>Returns 0, which does not advance the time, if the bytes are not a LiveRow or SQL cannot
- * represent the value.
+ * <p>Returns 0, which does not advance the event time, if the bytes are not a LiveRow or if SQL
+ * cannot represent the value.
  */
 public final class DecodeWindowEnd extends ScalarFunction {
   private static final long serialVersionUID = 1L;
@@ -31,7 +31,7 @@ public final class DecodeWindowEnd extends ScalarFunction {
     }
   }
 
-  /** Reads to the end, because a message that is malformed after the field is not a LiveRow. */
+  /** Reads all bytes, because a message that is malformed after the field is not a LiveRow. */
   private static long find(CodedInputStream in) throws IOException {
     long found = 0;
     for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {

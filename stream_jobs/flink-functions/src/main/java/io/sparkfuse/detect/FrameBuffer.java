@@ -4,7 +4,8 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * Joins several byte arrays into one: each follows its length in four bytes, big-endian.
+ * Joins several byte arrays into one; the length of each array (four bytes, big-endian) precedes
+ * the array.
  *
  * <p>The detect job reads and writes the same format in Python.
  */

@@ -15,8 +15,8 @@ final class LingerFilter {
   /**
    * Creates a filter.
    *
-   * @param untilMs for each subject, the end of the last window whose rows pass; state of the
-   *     caller
+   * @param untilMs for each subject, the end of the last window whose rows pass; the caller's Flink
+   *     state
    */
   LingerFilter(MapView<String, Long> untilMs) {
     this.untilMs = untilMs;

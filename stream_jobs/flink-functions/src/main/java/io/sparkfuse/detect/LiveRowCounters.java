@@ -15,7 +15,10 @@ final class LiveRowCounters {
    */
   static final String PROPERTY = "sparkfuse.detect.live";
 
-  /** The sender sets the name of the view, so the number of names must be limited. */
+  /**
+   * The number of names is limited, because the names of views come from the records and can be
+   * invalid.
+   */
   private static final int MAX_VIEWS = 50;
 
   private static final long PUBLISH_EVERY_MS = 20;
@@ -45,7 +48,7 @@ final class LiveRowCounters {
     ROWS.merge(name, 1L, Long::sum);
   }
 
-  /** Counts a record as read; the next step counts it as rejected. */
+  /** Counts a record that is not a live row as read; the next step counts it as rejected. */
   static synchronized void rejected() {
     records++;
   }

@@ -23,10 +23,10 @@ import org.apache.flink.table.types.logical.utils.LogicalTypeParser;
  * app_key}, {@code kind} and {@code subject}.
  *
  * <p>{@code app_key} identifies the application attempt; its parts are separated by {@value
- * #SEPARATOR}. It is empty if the bytes are not a LiveRow, or have no application, window or view.
- * {@code kind} is the member of the oneof. {@code subject} names the stage, task or other object
- * that the row describes, as {@code subjects.subject_name} of the detect job does; it is NULL for
- * starts and ends.
+ * #SEPARATOR}. {@code app_key} is empty if the bytes are not a LiveRow, or have no application,
+ * window or view. {@code kind} is the name of the oneof member that is set. {@code subject} names
+ * the stage, task or other object that the row describes, as {@code subjects.subject_name} of the
+ * detect job does; it is NULL for starts and ends.
  */
 final class LiveRowReader {
   static final char SEPARATOR = '\u001f';
@@ -132,7 +132,10 @@ final class LiveRowReader {
 
   /** One member of the oneof, and how its subject is named. */
   private static final class Member {
-    /** The parts of a subject's name: its first word, then these columns of its row. */
+    /**
+     * The parts of a subject's name, by kind of row: the first word of the name, then columns of
+     * the row.
+     */
     private static final Map<String, List<String>> NAMES =
         Map.of(
             "stage", List.of("stage", "stage_id", "stage_attempt"),

@@ -38,7 +38,10 @@ public final class JobCounters {
     QUERIES_DROPPED.add(count);
   }
 
-  /** Called for each window of each application; publishes when the end of the window is new. */
+  /**
+   * Called for each window of each application; publishes the counters if no later or equal end of
+   * a window was published before.
+   */
   public static void windowSent(long endMs) {
     if (LAST_WINDOW_END_MS.getAndAccumulate(endMs, Math::max) < endMs) {
       System.setProperty(

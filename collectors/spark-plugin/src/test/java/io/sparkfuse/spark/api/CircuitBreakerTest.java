@@ -69,7 +69,7 @@ class CircuitBreakerTest {
     }
   }
 
-  /** A job whose task waits until it is interrupted or released. */
+  /** Runs a job whose task waits until it is interrupted or released. */
   private long waiting() {
     return spark
         .parallelize(Arrays.asList(1), 1)
@@ -167,7 +167,7 @@ class CircuitBreakerTest {
     spark.parallelize(Arrays.asList(numbers), 2).saveAsTextFile(path.toString());
   }
 
-  /** Spilled bytes count: a sort that needs more memory than its task has exceeds the limit. */
+  /** Spilled bytes are limited: a block is stopped if its sort spills more than the limit. */
   @Test
   void spillIsLimited() {
     start("spark.shuffle.spill.numElementsForceSpillThreshold", "1000");
@@ -210,7 +210,7 @@ class CircuitBreakerTest {
     assertEquals(1, job.get());
   }
 
-  /** Running tasks count toward the cost before they end. */
+  /** The cost includes tasks that are still running. */
   @Test
   void costOfRunningTasksCounts() {
     start();

@@ -19,8 +19,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * In its cases, each gate prevents the cancellation of a job; without the gate, the job is
- * cancelled.
+ * Tests each gate with its cases: the gate prevents the cancellation of a job, and without the gate
+ * the job is cancelled.
  */
 class BlockGatesTest {
   private static final int JOB = 7;
@@ -54,7 +54,7 @@ class BlockGatesTest {
     }
   }
 
-  /** What happens to the block, so that exactly one gate prevents the cancellation of a job. */
+  /** Events in a block after which exactly one gate prevents the cancellation of a job. */
   private static final class Case {
     private final String gate;
     private final String name;
@@ -162,7 +162,7 @@ class BlockGatesTest {
     assertEquals(new TreeSet<>(all), new TreeSet<>(tested));
   }
 
-  /** If a block is just above a limit, its job is cancelled, and the reason names the limit. */
+  /** If a block has just exceeded a limit, its job is cancelled, and the reason names the limit. */
   @Test
   void blockAboveALimitIsStopped() {
     List<Consumer<Scene>> uses =

@@ -72,8 +72,8 @@ class SecretScrubberTest {
   }
 
   /**
-   * A secret is removed even if the searched text ends inside it; a private key fills the text
-   * before the secret.
+   * A secret is removed even if the searched part of the text ends inside the secret. A private key
+   * fills the text before the secret.
    */
   @ParameterizedTest(name = "{0}")
   @MethodSource("cutSecrets")
@@ -89,8 +89,8 @@ class SecretScrubberTest {
   }
 
   /**
-   * The searched text ends in the middle of an address; the incomplete address is removed, although
-   * it would fit after stack frames were dropped.
+   * If the searched part of the text ends in the middle of an address, the incomplete address is
+   * removed, even if it would fit after stack frames were dropped.
    */
   @Test
   void searchedTextEndsWithWholeWord() {

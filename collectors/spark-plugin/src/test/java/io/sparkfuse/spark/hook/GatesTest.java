@@ -513,8 +513,8 @@ class GatesTest {
   }
 
   /**
-   * If a setting is missing, the hook lacks a counter of the policy, so the outcome is blind, not
-   * disagrees.
+   * If the job lacks a setting, the hook lacks a counter of the policy, so the outcome is {@code
+   * blind} and not {@code disagrees}.
    */
   @Test
   void settingThatTheJobDoesNotHaveIsBlind() {

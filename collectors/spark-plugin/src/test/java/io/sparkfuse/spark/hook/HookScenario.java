@@ -59,12 +59,14 @@ final class HookScenario {
         + "}";
   }
 
-  /** Returns the policy for a rule over another view. */
+  /** Returns the same policy for a rule that uses another view. */
   static String of(String view) {
     return POLICY.replace("stage_live", view);
   }
 
-  /** Returns what a driver knows about stage 3.0 of job 1, which spills and belongs to query 8. */
+  /**
+   * Returns what a driver knows about stage 3.0 of job 1; the stage spills and belongs to query 8.
+   */
   static Observation spilling() {
     Observation observed = new Observation();
     observed.columns = columns(500);

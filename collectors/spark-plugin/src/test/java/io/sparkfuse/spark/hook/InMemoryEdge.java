@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Everything outside the hook, in memory: a clock and a broker's time that a test advances,
- * counters that a test sets, and lists of receipts and acts.
+ * Everything outside the hook, in memory: the clock and the broker's time, which a test advances,
+ * counters, which a test sets, and lists of receipts and acts.
  */
 final class InMemoryEdge implements Clock, Controls, Counters, Actuator, ReceiptWriter {
   long clockMs = 5_000;
@@ -36,7 +36,7 @@ final class InMemoryEdge implements Clock, Controls, Counters, Actuator, Receipt
 
   final List<Map<?, ?>> receipts = new ArrayList<>();
 
-  /** How long job code is in a safe point, for {@link #awaitSafePoint}. */
+  /** Time in ms that {@link #awaitSafePoint} waits for the end of a safe point. */
   long safePointMs;
 
   /** Runs while the hook waits for the end of a safe point. */

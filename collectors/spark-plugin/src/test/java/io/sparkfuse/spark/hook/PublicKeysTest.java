@@ -16,7 +16,10 @@ class PublicKeysTest {
   private static final String PAYLOAD = "{\"app_id\":\"app-1\"}";
   private static final long DAY_MS = 86_400_000;
 
-  /** A public key over secp256k1, which some JVMs cannot generate. */
+  /**
+   * A public key over the curve secp256k1. It is a constant, because some JVMs cannot generate such
+   * a key.
+   */
   private static final String SECP256K1 =
       "MFYwEAYHKoZIzj0CAQYFK4EEAAoDQgAEaQ3cA9eJ4LpF0WCEu4OQCxQTGpPxysd2S1/IZYk82g8BwoMI"
           + "6wxB7p6hpe4Q1xr9Wn5o1rZnzTo2LYbmrvON9g==";

@@ -135,7 +135,10 @@ class SparkActuatorTest {
     throw new AssertionError("the job has succeeded");
   }
 
-  /** A script without error handling stops its context as soon as its action fails. */
+  /**
+   * An act also succeeds if the job's code stops the SparkContext as soon as its action fails, as a
+   * script without error handling does.
+   */
   @Test
   void applicationThatEndsWithItsStageIsFreed() throws Exception {
     CompletableFuture<Void> job = job("a", true).whenComplete((done, failed) -> spark.stop());

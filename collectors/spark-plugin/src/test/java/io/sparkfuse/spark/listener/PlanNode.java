@@ -6,7 +6,10 @@ import java.util.List;
 import java.util.Map;
 import scala.collection.JavaConverters;
 
-/** Has the getters of Spark SQL's SparkPlanInfo and SQLMetricInfo, which are read by reflection. */
+/**
+ * A fake plan node with the getters of Spark SQL's SparkPlanInfo and SQLMetricInfo, which the
+ * plugin calls by reflection.
+ */
 public final class PlanNode {
   private final String name;
   private final Map<String, String> metadata = new HashMap<>();

@@ -10,7 +10,10 @@ import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Tests the lag of a streaming source; none of Spark's own sources reports a lag. */
+/**
+ * Tests the lag of a streaming source, with a fake source, because the sources that spark-sql
+ * contains (files, rate, socket) report no lag.
+ */
 class StreamingBatchTest {
   /** Has the getters of Spark's SourceProgress. */
   public static final class Source {

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests how the sampler measures how long ago a task read, wrote or spilled. */
+/** Tests the times that the sampler measures since a task last read, wrote or spilled. */
 class RunningTaskTest {
   private final TaskMetrics metrics = new TaskMetrics();
   private final RunningTask task = new RunningTask(null, Thread.currentThread());

@@ -56,7 +56,10 @@ class SamplerTest {
     assertEquals(1, faults.count());
   }
 
-  /** Interrupts the calling thread, as stop() does from another thread. */
+  /**
+   * Stops the sampler on the sampler's own thread, which is interrupted as if another thread had
+   * called stop().
+   */
   private String stopWhileAsked() {
     thread.set(Thread.currentThread());
     sampler.get().stop();

@@ -64,7 +64,7 @@ class BacklogTest {
     assertNull(backlog.first());
   }
 
-  /** A record of an unknown topic is refused, because it would be read back as a fact. */
+  /** The backlog refuses a record of an unknown topic, because it could not restore the topic. */
   @Test
   void otherTopicIsRefused() {
     assertThrows(

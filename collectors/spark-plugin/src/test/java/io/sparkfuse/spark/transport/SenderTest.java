@@ -181,7 +181,9 @@ class SenderTest {
     assertEquals(0, sender.deliveries().failed(), "none of them was given the record");
   }
 
-  /** Receipts and facts wait together until the broker accepts records; each keeps its topic. */
+  /**
+   * Receipts and facts wait together until the broker accepts records; each record keeps its topic.
+   */
   @Test
   void receiptThatWaitedIsSentUnchanged() {
     List<String> sent = Collections.synchronizedList(new ArrayList<>());

@@ -62,8 +62,8 @@ public final class BiggestTaskAggregate
   }
 
   /**
-   * Returns the task with more bytes, then more time, then the lower index; either argument can be
-   * null.
+   * Returns the task with more bytes; if equal, the one with more time; if equal, the one with the
+   * lower index. Either argument can be null.
    */
   public static BiggestTask bigger(BiggestTask one, BiggestTask other) {
     if (one == null || other == null) {

@@ -5,7 +5,7 @@ import org.apache.flink.api.common.typeutils.base.TypeSerializerSingleton;
 import org.apache.flink.core.memory.DataInputView;
 import org.apache.flink.core.memory.DataOutputView;
 
-/** Serializer that writes an accumulator's own encoding after its length. */
+/** Serializer that writes the length of an accumulator's encoding, then the encoding. */
 abstract class EncodedSerializer<T> extends TypeSerializerSingleton<T> {
   private static final long serialVersionUID = 1L;
 

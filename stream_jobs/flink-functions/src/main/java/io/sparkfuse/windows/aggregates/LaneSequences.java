@@ -19,7 +19,7 @@ public final class LaneSequences {
   }
 
   private final TreeMap<Key, SequenceRanges> ranges = new TreeMap<>();
-  // Consecutive facts are often of one lane; for these the map is not searched.
+  // Consecutive facts often belong to one lane; if so, the map is not searched.
   private Key lastKey = new Key("", "");
   private SequenceRanges last;
 
@@ -36,17 +36,20 @@ public final class LaneSequences {
         (key, other) -> ranges.computeIfAbsent(key, k -> new SequenceRanges()).merge(other));
   }
 
-  /** Distinct facts that arrived. [count] */
+  /** Number of distinct facts that arrived. [count] */
   public long seen() {
     return ranges.values().stream().mapToLong(SequenceRanges::seen).sum();
   }
 
-  /** Facts that the collectors numbered, as far as known. [count] */
+  /** Number of facts that the collectors numbered, as far as known. [count] */
   public long expected() {
     return ranges.values().stream().mapToLong(SequenceRanges::expected).sum();
   }
 
-  /** Facts of one lane that were numbered and have not arrived, over all collectors. [count] */
+  /**
+   * Number of facts of one lane that were numbered and have not arrived, summed over all
+   * collectors. [count]
+   */
   public long missing(String lane) {
     long missing = 0;
     for (Map.Entry<Key, SequenceRanges> entry : ranges.entrySet()) {

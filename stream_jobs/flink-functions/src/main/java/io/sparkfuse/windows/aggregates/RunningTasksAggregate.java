@@ -58,7 +58,10 @@ public final class RunningTasksAggregate
       }
     }
 
-    /** Keeps the progress with the highest age, which is the latest progress. */
+    /**
+     * Keeps the progress report with the highest task age, because it is the latest report of the
+     * task.
+     */
     void progress(TaskProgress next) {
       if (progress.size() < MAX_TASKS || progress.containsKey(next.getTaskId())) {
         progress.merge(next.getTaskId(), next, (a, b) -> b.getAgeMs() >= a.getAgeMs() ? b : a);

@@ -59,7 +59,10 @@ public final class SequenceRanges {
     return seen;
   }
 
-  /** How many numbers were assigned, as far as known: the highest number plus one. */
+  /**
+   * Number of sequence numbers that the collector has assigned, as far as known: the highest number
+   * plus one.
+   */
   long expected() {
     close();
     return runs.isEmpty() ? settledBelow : runs.lastEntry().getValue() + 1;

@@ -13,8 +13,8 @@ import org.apache.flink.table.functions.AggregateFunction;
  * {@code slowest_task(task_index, ms, bytes, gc_ms, executor_id, host)}: returns the task with the
  * longest duration as an encoded SlowestTask. Rows without an index or a duration are skipped.
  *
- * <p>Text arguments arrive undecoded, because only the few rows that are slower than all earlier
- * rows are read.
+ * <p>Text arguments arrive undecoded, because texts are only needed from the few rows that are
+ * slower than all earlier rows.
  */
 @FunctionHint(
     input = {
@@ -90,8 +90,9 @@ public final class SlowestTaskAggregate
   }
 
   /**
-   * Returns the task with the longer duration, then the lower index; either argument can be null.
-   * The other fields give attempts of one task a fixed order.
+   * Returns the task with the longer duration; if equal, the one with the lower index. Either
+   * argument can be null. Between attempts of one task with equal durations, the other fields
+   * decide, so that the result is always the same.
    */
   public static SlowestTask slower(SlowestTask one, SlowestTask other) {
     if (one == null || other == null) {

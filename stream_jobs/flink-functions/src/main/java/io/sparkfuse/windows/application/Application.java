@@ -49,8 +49,8 @@ public final class Application {
   private long forgetAtMs;
 
   /**
-   * All facts that a collector dropped, and those among them that Spark dropped before they were
-   * numbered.
+   * Number of all facts that a collector lost, and the number of those that Spark dropped before
+   * the collector numbered them.
    */
   private record Drops(long dropped, long unnumbered) {
     Drops higher(Drops other) {
@@ -75,7 +75,10 @@ public final class Application {
     forgetAtMs = saved.getForgetAtMs();
   }
 
-  /** Restores the saved application, or a new one if its grace period is over at {@code nowMs}. */
+  /**
+   * Restores the saved application, or creates a new one if the grace period of the saved one is
+   * over at {@code nowMs}.
+   */
   static Application restore(ApplicationState saved, long nowMs) {
     boolean forgotten = saved.hasForgetAtMs() && saved.getForgetAtMs() <= nowMs;
     return new Application(forgotten ? forgotten(saved) : saved);
@@ -196,9 +199,9 @@ public final class Application {
   }
 
   /**
-   * Whether a window without facts has a row. It has one if, as far as known, the application is
-   * running; if it ended but its processes were active a short time ago; or if late facts can still
-   * complete it.
+   * Whether the application gets a row in a window without facts. It does if, as far as known, the
+   * application is running; if it ended but its processes were active a short time ago; or if late
+   * facts can still complete it.
    */
   boolean needsQuietRow() {
     if (hasEnded()) {

@@ -23,16 +23,16 @@ import org.apache.flink.types.Row;
  * Collects all inputs of one application in a window and, at the end of the window, emits them as
  * encoded LiveRows.
  *
- * <p>Inputs wait in state until the watermark passes the end of the window. By then all inputs of
- * the window have arrived, so the output depends on the facts only. A quiet window of {@code
- * ApplicationClock} has a row too.
+ * <p>Inputs wait in state until the watermark passes the end of the window. At that time all inputs
+ * of the window have arrived, so the output depends on the facts only. Quiet windows, which {@code
+ * ApplicationClock} adds, have a row too.
  */
 @DataTypeHint("ROW<live_row BYTES>")
 public final class ApplicationFold extends ProcessTableFunction<Row> {
   private static final long serialVersionUID = 1L;
   private static final String FORGET = "forget";
 
-  /** Columns that hold an encoded field of WaitingRow, and the number of the field. */
+  /** The columns that hold an encoded field of WaitingRow, with the number of that field. */
   private static final Map<String, Integer> ENCODED =
       Map.of(
           "fact", WaitingRow.FACT_FIELD_NUMBER,
@@ -110,7 +110,10 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
     }
   }
 
-  /** The key of a waiting row. It has room for a million rows of a window until the year 2250. */
+  /**
+   * The key of a waiting row. The key has room for a million rows in a window, and for windows
+   * until the year 2250.
+   */
   private static long place(long windowEndMs, int place) {
     return (windowEndMs << 20) | place;
   }

@@ -124,7 +124,7 @@ final class ApplicationQueries {
         long untilMs = row.hasEndedMs() ? row.getEndedMs() : windowEndMs;
         row.setElapsedMs(Math.max(0, untilMs - row.getStartedMs()));
       }
-      // A sum over no stages is 0, and the field is set rather than absent.
+      // If the query has no stages, the sum is 0, and the field is set rather than absent.
       SUMS.forEach(sum -> row.setField(sum, row.getField(sum)));
       return row.setStageIds(
               stageIds.stream().map(String::valueOf).collect(Collectors.joining(",")))
@@ -213,8 +213,9 @@ final class ApplicationQueries {
   }
 
   /**
-   * Remembers that a job of a query failed. Before version 3.4 the end of a query does not report
-   * its outcome; the query failed if one of its jobs failed. The end of that job may arrive later.
+   * Remembers that a job of a query failed. Before Spark 3.4 the end of a query does not report its
+   * outcome, so a query counts as failed if one of its jobs failed. The end of the job may arrive
+   * after the end of the query.
    */
   void add(JobEnded ended) {
     Long id = queryOfJob.remove(ended.getJobId());
@@ -256,10 +257,10 @@ final class ApplicationQueries {
   }
 
   /**
-   * Closes queries that ended long ago. While too many are open, also closes the query that ended
-   * first or, if none has ended, the oldest query.
+   * Closes queries that ended long ago. While too many queries are open, also closes the query that
+   * ended first or, if none has ended, the oldest query.
    *
-   * @return how many were closed because there were too many
+   * @return the number of queries that were closed because too many were open
    */
   int close(long windowEndMs) {
     Iterator<Map.Entry<Long, Query>> all = queries.entrySet().iterator();

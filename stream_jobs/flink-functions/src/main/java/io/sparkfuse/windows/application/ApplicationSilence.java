@@ -25,7 +25,8 @@ final class ApplicationSilence {
   private static final String EXECUTOR = "executor-";
 
   private final ObservedTime clock;
-  // When each of these last happened, by the clock of the application; null if it never happened.
+  // When each of these events last happened, by the clock of the application; null if it never
+  // happened.
   private Long driverActive;
   private Long processActive;
   private Long ended;
@@ -100,8 +101,8 @@ final class ApplicationSilence {
   }
 
   /**
-   * How long ago the application ended, if its processes are still active; otherwise null. Facts in
-   * the same window as the end do not count as activity. [ms]
+   * Time since the end of the application if its processes are still active; otherwise null. Facts
+   * in the window of the end do not count as activity. [ms]
    */
   Long outlivedMs() {
     boolean spokeSince = ended != null && processActive != null && processActive > ended;

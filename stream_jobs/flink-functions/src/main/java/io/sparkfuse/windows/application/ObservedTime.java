@@ -3,7 +3,8 @@ package io.sparkfuse.windows.application;
 import io.sparkfuse.windows.wire.ApplicationState;
 
 /**
- * The clock of one application: the sum of the windows that had facts of the application or a tick.
+ * The clock of one application: the total length of the windows that had facts of the application
+ * or a tick.
  *
  * <p>Durations of silence are measured with this clock. While the broker or the job is not
  * available, there are no windows and the clock does not advance. The clock depends on facts and
@@ -37,12 +38,12 @@ final class ObservedTime {
     return true;
   }
 
-  /** Sum of all windows so far. [ms] */
+  /** Total length of all windows so far. [ms] */
   long observedMs() {
     return observedMs;
   }
 
-  /** Sum of the windows in which any fact of the application arrived. [ms] */
+  /** Total length of the windows in which any fact of the application arrived. [ms] */
   long activeMs() {
     return activeMs;
   }

@@ -63,7 +63,7 @@ final class ActiveWindows {
     endedAtMs = windowEndMs;
   }
 
-  /** Whether facts arrived before the window that ends now, but none in it. */
+  /** Whether facts arrived in earlier windows, but none in the window that ends now. */
   boolean isQuiet(long windowEndMs) {
     Long last = activeEndsMs.floor(windowEndMs);
     return last != null && last < windowEndMs;
@@ -74,7 +74,8 @@ final class ActiveWindows {
     boolean ended = endedAtMs != null && endedAtMs <= windowEndMs;
     Long last = activeEndsMs.floor(windowEndMs);
     if (last == null) {
-      // Only a late end of the application can be left; a late end alone needs no rows.
+      // Without active windows, the state can only contain a late end of the application, which
+      // needs no rows.
       return ended && activeEndsMs.isEmpty();
     }
     return windowEndMs - last >= (ended ? Application.GRACE_MS : SILENT_MS);

@@ -84,8 +84,8 @@ public final class ApplicationExecutors {
   }
 
   /**
-   * Records that the collector is off: it requests no samples, so no executor counts as silent
-   * until its next sample.
+   * Records that the collector is off. Executors then send no samples, so none of them counts as
+   * silent until its next sample.
    */
   public void collectorOff() {
     states.replaceAll((id, state) -> state.toBuilder().clearLast().build());
@@ -196,8 +196,8 @@ public final class ApplicationExecutors {
   }
 
   /**
-   * The stored state of an executor, or a new one if the executor is present or the driver. Null if
-   * it is neither, or if {@link #MAX_TRACKED} states are already stored.
+   * The stored state of an executor, or a new one if the executor is present or the driver. Null
+   * for any other executor, or if {@link #MAX_TRACKED} states are already stored.
    */
   private ExecutorState.Builder tracked(String id) {
     ExecutorState state = states.get(id);

@@ -15,8 +15,8 @@ import org.apache.flink.table.data.StringData;
 import org.apache.flink.table.types.logical.RowType;
 
 /**
- * Decodes a Fact into a row of the declared columns, or returns the reason why this is not
- * possible.
+ * Decodes a record into a row of the declared columns, or returns the reason why the record is not
+ * a fact.
  */
 final class FactReader {
   static final int PAYLOAD_LIMIT_BYTES = Limits.DEAD_LETTER_PAYLOAD_BYTES;

@@ -28,8 +28,8 @@ import org.apache.flink.table.types.logical.RowType;
 /**
  * Decodes one Protobuf message directly into a row of the declared columns.
  *
- * <p>It builds no message object and skips undeclared fields, so it takes a third of the CPU time
- * of Flink's Protobuf format. A field that is absent on the wire is NULL.
+ * <p>The reader builds no message object and skips undeclared fields, so it takes a third of the
+ * CPU time of Flink's Protobuf format. A field that is absent on the wire is NULL.
  */
 public final class MessageReader {
   private final int arity;

@@ -26,7 +26,10 @@ public final class Envelopes {
     return envelope.build();
   }
 
-  /** Returns a text that is unique for each application; it distinguishes absent from empty. */
+  /**
+   * Returns a text that is unique for each application; an absent column gives another text than an
+   * empty one.
+   */
   public static String key(LiveRow envelope) {
     StringBuilder key = new StringBuilder();
     for (FieldDescriptor column : COLUMNS) {

@@ -53,11 +53,12 @@ public final class Stage {
   }
 
   /**
-   * Restores the saved stage, or creates a new one if its grace period is over at {@code nowMs}.
+   * Restores the saved stage, or creates a new one if the grace period of the saved one is over at
+   * {@code nowMs}.
    */
   static Stage restore(StageState saved, long nowMs) {
-    // The cleanup timer depends on the watermark, whose progress differs between runs. Comparing
-    // times here gives the same result in each run.
+    // The timer that removes the state depends on the watermark, whose progress differs between
+    // runs. Comparing times here gives the same result in each run.
     boolean forgotten = saved.hasForgetAtMs() && saved.getForgetAtMs() <= nowMs;
     return forgotten ? new Stage() : new Stage(saved);
   }
@@ -135,7 +136,7 @@ public final class Stage {
   }
 
   /**
-   * Whether more successful tasks were counted than the stage has tasks. Then facts were counted
+   * Whether more successful tasks were counted than the stage has tasks. If so, facts were counted
    * twice.
    */
   boolean isOvercounted() {

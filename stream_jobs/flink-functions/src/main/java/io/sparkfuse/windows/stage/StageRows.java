@@ -117,7 +117,8 @@ final class StageRows {
   }
 
   /**
-   * The age by the executor's own clock if it is known; otherwise the time since the launch. [ms]
+   * The age of a task by the executor's own clock if it is known; otherwise the time since the
+   * task's launch. [ms]
    */
   private long ageMs(RunningTask task) {
     if (task.getProgress().hasAgeMs()) {

@@ -80,7 +80,8 @@ final class StageTasks {
   }
 
   boolean hasEnded(long task) {
-    // Task ids rise with time, so comparing with the first and last id excludes most windows.
+    // Task ids rise with time, so a comparison with the first and last id of a window excludes most
+    // windows.
     for (EndedTasks window : ended) {
       int count = window.getIdsCount();
       if (count > 0 && window.getIds(0) <= task && task <= window.getIds(count - 1)) {

@@ -68,7 +68,10 @@ class FailuresTest {
     assertEquals(List.of("h1"), fetch.getHostsList());
   }
 
-  /** Beyond all limits, the result does not depend on the order of arrival and merging. */
+  /**
+   * Even if all limits are exceeded, the result does not depend on the order of arrival and
+   * merging.
+   */
   @Test
   void isBoundedAndIndependentOfOrder() throws Exception {
     List<byte[]> ends = new ArrayList<>();

@@ -131,8 +131,8 @@ class ApplicationQueriesTest {
   }
 
   /**
-   * If the start of a query arrives after its end, it completes the row and does not reopen the
-   * query.
+   * If the start of a query arrives after its end, the start completes the row and does not reopen
+   * the query.
    */
   @Test
   void acceptsAStartAfterTheEnd() throws Exception {
@@ -206,7 +206,7 @@ class ApplicationQueriesTest {
     assertEquals(true, scenario.stateBytes() < 200 * many);
   }
 
-  /** A row lists the ids of at most 256 stages, the lowest. */
+  /** A row lists at most 256 stage ids: the lowest ones. */
   @Test
   void boundsTheListOfStages() throws Exception {
     for (int id = 999; id >= 0; id--) {

@@ -297,7 +297,7 @@ class ApplicationSilenceTest {
     assertEquals(3, end.getUnfinishedTasks());
   }
 
-  /** Totals include stages that were removed, and are rounded once. */
+  /** Totals include stages that were removed, and are rounded only after they are summed. */
   @Test
   void totalsIncludeRemovedStages() throws Exception {
     Scenario scenario = running();

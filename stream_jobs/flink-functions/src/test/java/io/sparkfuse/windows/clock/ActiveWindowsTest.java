@@ -64,7 +64,7 @@ class ActiveWindowsTest {
     return quiet;
   }
 
-  /** Only the windows that the watermark has not closed, and one more, are stored. */
+  /** Only the windows that the watermark has not closed and the last closed one are stored. */
   @Test
   void keepsOnlyOpenWindows() throws Exception {
     byte[] saved = null;

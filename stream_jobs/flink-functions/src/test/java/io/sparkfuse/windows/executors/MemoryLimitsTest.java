@@ -40,7 +40,10 @@ class MemoryLimitsTest {
     assertEquals(7 * GIB + MIB, limits.bytes(3));
   }
 
-  /** Python on Kubernetes has an overhead factor of 0.4; an invalid factor is ignored. */
+  /**
+   * The overhead factor of the application is used, such as 0.4 for Python on Kubernetes; an
+   * invalid factor is ignored.
+   */
   @Test
   void usesTheFactorOfTheApplication() {
     MemoryLimits python = on("k8s://c", "0.4");

@@ -144,7 +144,7 @@ class StageTest {
     assertNull(row.hasBytesRatio() ? row.getBytesRatio() : null);
   }
 
-  /** The rows of SQL operators are reported from the end of the stage on, even after a restart. */
+  /** Operator rows are reported from the end of the stage on, even after a restart. */
   @Test
   void reportsOperatorRowsAfterTheEnd() throws Exception {
     Stage stage = new Stage();
