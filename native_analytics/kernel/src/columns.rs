@@ -1,8 +1,9 @@
 //! Builds Arrow columns and touches only the rows that have a value.
 //!
-//! Columns belong to a group: the fields of the message itself, or those of one member of a oneof. The positions of a
-//! group are the rows of the batch that have the group. Most columns have a value at each position of their group; the
-//! others store the positions of their values. At the end, values are scattered to rows once.
+//! Columns belong to a group: the fields of the message itself, or those of one member of a oneof. The rows of the
+//! batch that have the group are numbered; these numbers are the positions in the group. Most columns have a value at
+//! each position of their group; the others store the positions of their values. At the end, the values are moved from
+//! positions to rows, in one pass.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::schema::{Kind, Nested, Shape, Slot, entries_field, entry_fields, item
 use crate::values::{Capacity, Spans, Values, offsets};
 use crate::wire::{Reader, WireError, WireType};
 
-/// Builds one column. Positions are written in rising order; the last position may be written again or removed.
+/// Builds one column. Positions are written in ascending order; only the last position may be overwritten or removed.
 #[derive(Debug)]
 pub enum Builder {
     Scalar {
@@ -85,7 +86,8 @@ impl Builder {
         }
     }
 
-    /// Reads one field into a position. As Protobuf requires, a field of another wire type is skipped.
+    /// Reads the value of one field and stores it at position `place`. As Protobuf requires, a field with the wrong
+    /// wire type is skipped.
     #[inline(always)]
     pub fn read(
         &mut self,
@@ -154,7 +156,7 @@ impl Builder {
         }
     }
 
-    /// Writes a text into a position of a text column.
+    /// Stores a text at position `place`; does nothing if this is not a column of texts.
     pub fn set_text(&mut self, place: usize, text: &str) {
         if let Builder::Scalar {
             values: values @ Values::Spans(_),
@@ -172,7 +174,7 @@ impl Builder {
         }
     }
 
-    /// Removes the values from a position on.
+    /// Removes the values at position `place` and after it.
     pub fn truncate(&mut self, place: usize) {
         match self {
             Builder::Scalar { values, sparse, .. } => discard_from(values, sparse, place),
@@ -253,7 +255,7 @@ fn finish_scalar(
     values.spread(&rows, places.count).finish(kind, Some(presence))
 }
 
-/// Columns without a value, shared by type and length: most columns of a batch have no value.
+/// Cache of columns without a value, by type and length, because most columns of a batch have no value.
 #[derive(Default)]
 pub struct Nulls {
     columns: HashMap<(DataType, usize), ArrayRef>,
@@ -268,8 +270,8 @@ impl Nulls {
     }
 }
 
-/// Prepares a position for a value: removes an earlier value at this position. If a position was skipped, stores the
-/// positions.
+/// Prepares a position for a value: removes an earlier value at this position. If this is the first time that a
+/// position was skipped, begins to store the positions of the values.
 #[inline(never)]
 fn prepare_position(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: usize) {
     discard_from(values, sparse, place);
@@ -278,7 +280,7 @@ fn prepare_position(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: u
     }
 }
 
-/// Removes the value at this position or after it; only the last value can have such a position.
+/// Removes the value at this position or at a later one, if there is one; it can only be the last value.
 fn discard_from(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: usize) {
     match sparse {
         None => values.truncate(place),
@@ -328,7 +330,8 @@ fn map_entry(bytes: &[u8]) -> Result<(&str, &str), WireError> {
     Ok((key, value))
 }
 
-/// Entries ordered by key. As Protobuf requires, the last value of a repeated key wins.
+/// Returns the map of each row, with its entries ordered by key. As Protobuf requires, the last value of a repeated key
+/// wins.
 fn text_map(ends: &[i32], keys: &Spans, values: &Spans) -> ArrayRef {
     let (mut kept_ends, mut kept_keys, mut kept_values) = (Vec::new(), Spans::default(), Spans::default());
     let mut start = 0;

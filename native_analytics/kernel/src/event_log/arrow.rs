@@ -45,8 +45,8 @@ pub fn jobs(rows: &[Job]) -> RecordBatch {
     table.finish(&CACHE)
 }
 
-/// One row for each stage attempt, ordered by id and attempt. `first_job` returns the first job that lists a stage,
-/// `depth` the stage's depth.
+/// Returns one row for each stage attempt, ordered by id and attempt. `first_job` returns the first job that lists a
+/// stage; `depth` returns the depth of a stage.
 pub fn stages(
     rows: &mut [Stage],
     first_job: impl Fn(i64) -> Option<i64>,

@@ -1,7 +1,8 @@
-//! The line of the user's code that started a query or a stage, found in Spark's call sites.
+//! Finds the line of the user's code that started a query or a stage, from Spark's call sites.
 //!
 //! Spark records a call site in a short form, such as `count at Orders.scala:88`, and in a long form, a stack trace.
-//! Rules and cases are in `contracts/shared/framework_frames.yaml`. The plugin and the rules find the same line.
+//! The rules and test cases are in `contracts/shared/framework_frames.yaml`; the plugin and the Python code find the
+//! same line.
 
 use crate::event_log::json::text::beginning;
 use crate::shared::framework_frames::{MOST_CHARS, MOST_FRAMES, PREFIXES};
@@ -9,7 +10,7 @@ use crate::shared::framework_frames::{MOST_CHARS, MOST_FRAMES, PREFIXES};
 const MAX_FRAME_CHARS: usize = 1_000;
 const MAX_SHORT_FORM_CHARS: usize = 4_000;
 
-/// Returns the user's line as `load_orders at orders.py:88`; none if the call sites show no user code.
+/// Returns the user's line, such as `load_orders at orders.py:88`; `None` if the call sites show no user code.
 ///
 /// `short_form` is the name of a stage or the description of a SQL execution, `long_form` the stack trace in its
 /// details.
@@ -23,14 +24,15 @@ fn from_long_form(text: &str) -> Option<String> {
     text.split('\n').take(MOST_FRAMES).find_map(user_frame)
 }
 
-/// Reads a frame such as `com.acme.Orders$.load(Orders.scala:88)`; none for frames of a framework.
+/// Returns the user's line from a frame such as `com.acme.Orders$.load(Orders.scala:88)`; `None` for a frame of a
+/// framework.
 fn user_frame(frame: &str) -> Option<String> {
     let (path, location) = beginning(frame.trim(), MAX_FRAME_CHARS)
         .strip_suffix(')')?
         .split_once('(')?;
     let (file, line) = location.rsplit_once(':')?;
     let (class, method) = path.rsplit_once('.')?;
-    // The class may follow a module and a slash: `java.base/java.lang.Thread`.
+    // The name of the class may begin with a module and a slash: `java.base/java.lang.Thread`.
     let class = class.rsplit('/').next().unwrap_or(class);
     let is_frame = !file.is_empty() && is_line(line) && !class.is_empty() && !method.is_empty();
     let name = format!("{class}.{method}");
@@ -43,7 +45,8 @@ fn user_frame(frame: &str) -> Option<String> {
     })
 }
 
-/// The function that the user wrote; for a constructor, the name of its class; empty for code of the Scala shell.
+/// Returns the name of the function that the user wrote: for a constructor, the name of its class; for code of the
+/// Scala shell, an empty text.
 fn function<'f>(class: &'f str, method: &'f str) -> &'f str {
     if class.starts_with("$line") {
         return "";
@@ -55,7 +58,8 @@ fn function<'f>(class: &'f str, method: &'f str) -> &'f str {
     }
 }
 
-/// The first part between `$` signs that the compiler did not add: `$anonfun$main$1` is code of `main`.
+/// Returns the first part between `$` signs that comes from the user, not from the compiler: `main` for
+/// `$anonfun$main$1`.
 fn first_part(name: &str) -> &str {
     let mut parts = name.split('$');
     parts
@@ -63,7 +67,7 @@ fn first_part(name: &str) -> &str {
         .unwrap_or_default()
 }
 
-/// Reads the line of a PySpark user, such as `collect at /jobs/orders.py:12`.
+/// Returns the user's line from the short call site of a PySpark job, such as `collect at /jobs/orders.py:12`.
 fn from_short_form(text: &str) -> Option<String> {
     let (action, place) = text.split_once(" at ")?;
     let (path, line) = place.rsplit_once(':')?;

@@ -1,4 +1,5 @@
-//! Containers and compression of event logs, detected by the first bytes of a file and never by its name.
+//! Decompresses event logs. The container or compression format is detected by the first bytes of a file, never by its
+//! name.
 
 mod blocks;
 mod prefetch;
@@ -14,7 +15,8 @@ pub use streaming_decompress::Decompressor;
 
 /// Number of bytes that are needed to detect the codec.
 pub const MAGIC: usize = 16;
-/// Maximum number of nested containers, such as a zip inside gzip. A file with more layers is not an event log.
+/// Maximum number of nested containers, such as a zip inside gzip. A file with more nested containers is not an event
+/// log.
 const MAX_LAYERS: usize = 3;
 /// Frames with a larger window are refused. 128 MiB is also the default limit of zstd's command line.
 const ZSTD_WINDOW_LOG: u32 = 27;
@@ -40,7 +42,7 @@ impl Codec {
     pub fn detect(magic: &[u8]) -> Codec {
         match magic {
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Codec::Zstd,
-            // Skippable frames, which pzstd and seekable writers put first.
+            // Zstd's skippable frames, which pzstd and some writers of seekable files put at the beginning.
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Codec::Zstd,
             [0x1f, 0x8b, ..] => Codec::Gzip,
             [b'Z', b'V', 0 | 1, ..] => Codec::Lzf,
@@ -69,8 +71,8 @@ pub type Bytes = Box<dyn Read + Send>;
 /// A buffered source of bytes.
 pub type Buffered = Box<dyn BufRead + Send>;
 
-/// Returns the decompressed bytes of `source` and its codecs from the outermost to the innermost.
-/// An invalid container is reported by the first read. If `with_thread` is true, a thread decompresses in advance.
+/// Returns the decompressed bytes of `source` and its codecs from the outermost to the innermost. An invalid container
+/// is reported by the first read. If `with_thread` is true, a second thread decompresses ahead of the reader.
 pub fn decompressed(source: Bytes, with_thread: bool) -> (Buffered, Vec<Codec>) {
     let mut source: Buffered = Box::new(io::BufReader::with_capacity(BUFFER, source));
     let mut codecs = Vec::new();
@@ -118,7 +120,7 @@ fn open_layer(source: Buffered, codec: Codec, with_thread: bool) -> io::Result<B
         }
         Codec::Plain => return Ok(source),
     };
-    // The buffer is small, so that large reads bypass it.
+    // The buffer of this BufReader is small, so that large reads bypass it.
     Ok(Box::new(io::BufReader::new(stream)))
 }
 
@@ -143,7 +145,7 @@ fn corrupt(reason: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason.into())
 }
 
-/// Reads exactly N bytes; none if the source ends before the first byte.
+/// Reads exactly N bytes; `None` if the source ends before the first byte.
 fn header<const N: usize>(source: &mut impl Read) -> io::Result<Option<[u8; N]>> {
     let mut bytes = [0; N];
     let mut filled = 0;

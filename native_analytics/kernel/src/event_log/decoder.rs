@@ -1,4 +1,4 @@
-//! Decodes the bytes of a log, in pieces of any size, into tables. Whole logs and growing logs use the same decoder.
+//! Decodes the bytes of a log, in pieces of any size, into tables. Whole logs and growing logs have the same decoder.
 
 mod dispatch;
 mod tasks;
@@ -27,7 +27,7 @@ pub struct Decoder {
     task_starts: Option<TaskColumns>,
     pub task_batches: Vec<RecordBatch>,
     pub task_start_batches: Vec<RecordBatch>,
-    /// Collects raw events instead of tables.
+    /// If present, the decoder collects raw events instead of tables.
     raw_events: Option<RawEvents>,
     /// The beginning of a line whose end has not arrived.
     carry: Vec<u8>,
@@ -123,7 +123,8 @@ impl Decoder {
         self.carry = line;
     }
 
-    /// Ends the input: a last line without a line end counts if it is a whole event, else the file is truncated.
+    /// Ends the input. A last line without a line end is read if it is a whole event; otherwise, the file counts as
+    /// truncated.
     pub fn finish(&mut self) {
         if std::mem::take(&mut self.overlong) {
             self.offset += std::mem::take(&mut self.overlong_bytes);
@@ -178,7 +179,7 @@ impl Decoder {
         LogTables::with_evidence(log, task_batches, wants_tasks, wants_starts, evidence)
     }
 
-    /// The offset where a later decoder can continue: the offset of the first line that was not read.
+    /// Returns the offset at which a later decoder can continue: the offset of the first line that was not read.
     pub fn resume_at(&self) -> u64 {
         self.offset
     }

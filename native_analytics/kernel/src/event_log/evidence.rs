@@ -1,17 +1,18 @@
-//! Evidence about a log: what was read and what was not. Completeness and every count depend on this evidence.
+//! Evidence about a log: what was read and what was not.
 
 use foldhash::HashMap;
 
 use crate::event_log::task_id_set::TaskIdSet;
 
-/// Maximum number of malformed lines that are listed with their place and reason; further ones are only counted.
+/// Maximum number of malformed lines that are listed with their place and reason; further malformed lines are only
+/// counted.
 pub const MAX_BAD_LINES: usize = 1000;
 /// Maximum number of event names that are counted separately. Further names are counted as `OTHER_KINDS`.
 const MAX_KINDS: usize = 1000;
 const MAX_KIND_BYTES: usize = 200;
 pub const OTHER_KINDS: &str = "(further kinds)";
-/// Maximum number of pages of task ids (256 MiB). In an invalid log, ids may be far apart; ids beyond these pages are
-/// not tracked.
+/// Maximum number of pages of task ids (256 MiB). In an invalid log, ids may be far apart and need many pages; ids
+/// without a page are not tracked.
 const MAX_PAGES: usize = 1 << 19;
 
 /// A line that is not an event.
@@ -55,7 +56,7 @@ pub struct Evidence {
     pub started: TaskIdSet,
     pub ended: TaskIdSet,
     pub duplicate_task_ends: u64,
-    /// Rows that exceeded the limits of tables, see `Limits::table_bytes`.
+    /// Number of rows that exceeded the limits of tables, see `Limits::table_bytes`.
     pub left_out: u64,
 }
 

@@ -1,8 +1,8 @@
 //! Groups the failed task attempts of one stage attempt by failure class.
 //!
 //! The number of rows is limited, so that failures need no second pass over the log. If there are too many classes or
-//! tasks, the first in alphabetical or numerical order are kept, as in the windows job. So the result does not depend
-//! on the order of the failures, and a kept class counts all its failures.
+//! tasks, the first in alphabetical or numerical order are kept, as in the windows job. Therefore the result does not
+//! depend on the order of the failures, and the row of a kept class counts all failures of the class.
 
 use std::collections::BTreeMap;
 
@@ -19,18 +19,18 @@ const MAX_HOSTS: usize = failure_limits::MOST_HOSTS;
 const MAX_TASKS: usize = failure_limits::MOST_TASKS;
 const NO_CLASS: &str = "UnknownReason";
 
-/// Failed attempts of one class. Texts and places are those of the last attempt in the log.
+/// Failed attempts of one class. Reason, task, executor and host are those of the last failed attempt in the log.
 #[derive(Debug, Clone, Default)]
 pub struct Failure {
     pub class: String,
     pub reason: Option<String>,
     pub failed: i64,
     pub task_index: Option<i64>,
-    /// Executor and host of the attempt, or of the block that could not be fetched.
+    /// Executor and host of the attempt; for a failed fetch, those of the block that could not be fetched.
     pub executor_id: Option<String>,
     pub host: Option<String>,
     hosts: Vec<String>,
-    /// Failed attempts by task index.
+    /// Number of failed attempts by task index.
     tasks: BTreeMap<i64, i64>,
 }
 
@@ -45,7 +45,8 @@ impl Failures {
         &self.rows
     }
 
-    /// Adds a failed attempt. Returns the added memory in bytes, and the number of failed attempts beyond the limits.
+    /// Adds a failed attempt. Returns the added memory in bytes, and the number of failed attempts that are no longer
+    /// counted in a row because of the limits.
     #[cold]
     pub fn add(&mut self, row: &Row, line: &[u8]) -> (usize, u64) {
         let class = failure_class(row, line).map_or_else(|| NO_CLASS.to_owned(), text);
@@ -57,7 +58,8 @@ impl Failures {
         (ours.bytes().saturating_sub(before), evicted)
     }
 
-    /// Adds the failures of a later part of the log. Returns the number of failed attempts that exceed the limits.
+    /// Adds the failures of a later part of the log. Returns the number of failed attempts that are not counted in a
+    /// row because of the limits.
     pub fn append(&mut self, later: Failures) -> u64 {
         let mut left_out = 0;
         for failure in later.rows {
@@ -71,8 +73,8 @@ impl Failures {
         left_out
     }
 
-    /// Returns the row of a class (none if the class gets no row), and the number of failed attempts of the class that
-    /// was removed to make room.
+    /// Returns the index of a class's row (`None` if the class gets no row), and the number of failed attempts of the
+    /// class that was removed to make room.
     fn class_index(&mut self, class: String) -> (Option<usize>, u64) {
         if let Some(place) = self.rows.iter().position(|known| known.class == class) {
             return (Some(place), 0);
@@ -114,8 +116,7 @@ impl Failure {
         self.reason = failure_reason(row, line);
         self.task_index = row.number(TASK_INDEX);
         let host = row.text(line, HOST).map(text);
-        // If a block could not be fetched, the executor that stored the block matters, not the executor that requested
-        // the block.
+        // For a failed fetch, the row names the executor that stored the block, not the executor that requested it.
         let (executor_id, block_host) = (row.text(line, FETCH_EXECUTOR_ID), row.text(line, FETCH_HOST));
         self.executor_id = executor_id.or(row.text(line, EXECUTOR_ID)).map(text);
         self.host = block_host.map(text).or_else(|| host.clone());

@@ -19,16 +19,16 @@ type VisitResult = Result<(), LineError>;
 /// The tables and counters that the reader of one event changes.
 pub struct Writer<'w> {
     pub tables: &'w mut Tables,
-    /// See `Limits::detail_bytes`.
+    /// Maximum memory of detail rows, see `Limits::detail_bytes`.
     pub max_detail_bytes: usize,
-    /// Detail rows beyond the limit.
+    /// Number of detail rows that exceeded the limit.
     pub left_out: u64,
     pub odd: &'w mut u64,
     pub allowed: &'w AllowedKeys,
 }
 
 impl Writer<'_> {
-    /// Whether a detail row fits into the limit; a row that does not is counted.
+    /// Returns whether a detail row of this size fits into the limit; if not, counts the row as left out.
     fn has_room(&mut self, bytes: usize) -> bool {
         if self.tables.detail_bytes + bytes > self.max_detail_bytes {
             self.left_out += 1;

@@ -1,4 +1,4 @@
-//! Builds tables column by column, and caches what is the same for every log.
+//! Builds tables column by column, and caches schemas and empty tables, which are the same for every log.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,8 +16,8 @@ pub(super) struct Columns {
     arrays: Vec<ArrayRef>,
 }
 
-/// Schema and empty table of one kind of table, created once for all logs.
-/// Creating them costs as much as the columns of a small log, and most logs have empty tables.
+/// The schema and the empty table of one kind of table. They are created once for all logs, because creating them costs
+/// as much as the columns of a small log, and most logs have empty tables.
 pub(super) struct TableCache {
     schema: OnceLock<SchemaRef>,
     empty: OnceLock<RecordBatch>,
@@ -31,7 +31,7 @@ impl TableCache {
         }
     }
 
-    /// The cached empty table, if there are no rows.
+    /// Returns the cached empty table if there are no rows and the table was already created.
     pub(super) fn empty<R>(&self, rows: &[R]) -> Option<RecordBatch> {
         self.empty.get().filter(|_| rows.is_empty()).cloned()
     }
@@ -52,7 +52,7 @@ impl Columns {
     }
 
     pub(super) fn numbers(&mut self, name: &'static str, values: impl Iterator<Item = Option<i64>>) {
-        // There is no validity bitmap unless a value is absent; most columns have all values.
+        // The builder creates a validity bitmap only if a value is absent; most columns have all values.
         let mut nulls = NullBufferBuilder::new(0);
         let values: Vec<i64> = values
             .map(|value| {

@@ -12,7 +12,7 @@ const MAX_BLOCK: usize = 64 << 20;
 const LZ4_SEED: u32 = 0x9747_b28c;
 const OTHER_LENGTH: &str = "a block whose length differs from its header";
 
-/// One block of a stream: `compressed` bytes that decompress to `length` bytes.
+/// One block of a stream, whose `compressed` bytes decompress to `length` bytes.
 pub struct Block {
     pub compressed: usize,
     pub length: usize,
@@ -46,14 +46,15 @@ impl Block {
 
 /// Reads one block format. Blocks must be read in the order of the stream; several threads can decompress them.
 pub trait Format: Send + Sync {
-    /// Appends the next block's compressed bytes to `compressed`; none at the end of the stream.
+    /// Appends the next block's compressed bytes to `compressed` and returns the block; `None` at the end of the
+    /// stream.
     fn read_block(&self, source: &mut dyn Read, compressed: &mut Vec<u8>) -> io::Result<Option<Block>>;
 
     /// Decompresses a block into `out`, whose length is the block's `length`.
     fn decompress(&self, block: &Block, compressed: &[u8], out: &mut [u8]) -> io::Result<()>;
 }
 
-/// The block format of a codec; none if the codec has no independent blocks.
+/// Returns the block format of a codec; `None` if the codec has no independent blocks.
 pub fn format_of(codec: Codec) -> Option<Box<dyn Format>> {
     match codec {
         Codec::Lz4 => Some(Box::new(Lz4)),
@@ -63,7 +64,7 @@ pub fn format_of(codec: Codec) -> Option<Box<dyn Format>> {
     }
 }
 
-/// Appends the bytes of a block. Fails if the stream ends before them.
+/// Appends the bytes of a block to `compressed`. Fails if the stream ends inside the block.
 fn read_body(source: &mut dyn Read, length: usize, compressed: &mut Vec<u8>) -> io::Result<()> {
     if length > MAX_BLOCK {
         return Err(corrupt(format!(
@@ -131,7 +132,7 @@ impl Format for Lz4 {
                 return Err(corrupt(OTHER_LENGTH));
             }
         }
-        // lz4-java stores 28 bits of the hash.
+        // lz4-java stores only 28 bits of the hash.
         let right = |checksum| xxhash_rust::xxh32::xxh32(out, LZ4_SEED) & 0x0fff_ffff == checksum;
         match block.checksum.is_none_or(right) {
             true => Ok(()),
@@ -140,8 +141,8 @@ impl Format for Lz4 {
     }
 }
 
-/// snappy-java: a header of 16 bytes, then blocks, each after its big-endian length. Concatenated streams repeat the
-/// header.
+/// snappy-java: a header of 16 bytes, then blocks; the big-endian length of each block precedes the block. Concatenated
+/// streams repeat the header.
 pub struct Snappy;
 
 impl Format for Snappy {
@@ -210,8 +211,8 @@ impl Format for Lzf {
     }
 }
 
-/// Decompresses LZF into `out`: literal runs of up to 32 bytes, and references up to 8 KiB back.
-/// Returns none unless the result fills `out` exactly.
+/// Decompresses LZF into `out`: literal runs of up to 32 bytes, and references up to 8 KiB back. Returns `None` unless
+/// the result fills `out` exactly.
 fn lzf(compressed: &[u8], out: &mut [u8]) -> Option<()> {
     let (mut from, mut to) = (0, 0);
     while let Some(&control) = compressed.get(from) {

@@ -1,7 +1,7 @@
 //! Decompresses a stream in chunks, with a thread that works ahead of the reader.
 //!
-//! Blocks are independent: if the next chunk is not ready, the reader decompresses another one itself. So two threads
-//! share the work, no matter whether reading or decompressing takes longer.
+//! Blocks are independent, so the reader need not wait: while the next chunk is not ready, the reader decompresses
+//! another chunk itself. Two threads therefore share the work, no matter whether reading or decompressing takes longer.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
@@ -11,14 +11,14 @@ use std::thread::{self, JoinHandle};
 use crate::event_log::codec::Buffered;
 use crate::event_log::codec::blocks::{Block, Format};
 
-/// A chunk fits into the second-level cache together with what is read from it.
+/// Size of a chunk. A chunk and its decoded values fit into the second-level cache together.
 const CHUNK_BYTES: usize = 512 << 10;
 /// Maximum number of chunks that are decompressed and not yet read.
 const MAX_PREFETCHED_CHUNKS: usize = 4;
 /// Maximum number of bytes that are decompressed and not yet read; this limit is reached first if blocks are larger
 /// than a chunk.
 const MAX_PREFETCHED_BYTES: usize = MAX_PREFETCHED_CHUNKS * CHUNK_BYTES;
-/// A chunk that grew beyond this size for a large block is not used again.
+/// A chunk whose buffers grew beyond this size for a large block is not used again.
 const MAX_SPARE_BYTES: usize = 2 * CHUNK_BYTES;
 
 /// A part of the decompressed bytes, and the blocks that it is made of.
@@ -26,12 +26,12 @@ const MAX_SPARE_BYTES: usize = 2 * CHUNK_BYTES;
 struct Chunk {
     compressed: Vec<u8>,
     blocks: Vec<Block>,
-    /// At least as long as `filled`; keeps its length when the chunk is used again.
+    /// The decompressed bytes, up to `filled`. The buffer keeps its length when the chunk is used again.
     plain: Vec<u8>,
     filled: usize,
     /// Number of decompressed bytes, known from the block headers.
     length: usize,
-    /// The error that follows the filled bytes.
+    /// The error that the reader returns after the filled bytes.
     error: Option<io::Error>,
 }
 
@@ -56,7 +56,7 @@ impl Chunk {
     /// Reads compressed blocks. Returns false at the end of the stream.
     fn read_blocks(&mut self, source: &mut dyn Read, format: &dyn Format) -> bool {
         self.length = 0;
-        // The compressed size counts too: a block may decompress to fewer bytes than it occupies.
+        // The compressed size is limited too, because a block may decompress to fewer bytes than it occupies.
         while self.length < CHUNK_BYTES && self.compressed.len() < CHUNK_BYTES {
             match format.read_block(source, &mut self.compressed) {
                 Ok(Some(block)) if block.length == 0 => {
@@ -130,7 +130,7 @@ struct ChunkQueue {
     started: usize,
     /// Number of chunks that the reader consumed.
     read: usize,
-    /// Decompressed bytes of the chunks that the reader did not consume yet.
+    /// Number of decompressed bytes in the chunks that the reader has not consumed yet.
     unread_bytes: usize,
     /// Whether the end of the source was reached.
     ended: bool,
@@ -148,7 +148,7 @@ impl ChunkQueue {
 
 struct Shared {
     source: Mutex<Source>,
-    /// None if the bytes of the source need no decompression.
+    /// `None` if the bytes of the source need no decompression.
     format: Option<Box<dyn Format>>,
     chunks: Mutex<ChunkQueue>,
     changed: Condvar,
@@ -165,7 +165,7 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads and decompresses the next chunk. Returns false if there is none.
+    /// Reads and decompresses the next chunk. Returns false if there is no further chunk.
     fn fill_next(&self, mut source: MutexGuard<'_, Source>) -> bool {
         if source.ended {
             return false;
@@ -209,7 +209,8 @@ impl Shared {
     }
 }
 
-/// Records that the helper thread ended, even after a panic, so that the reader does not wait for it.
+/// When dropped, records that the helper thread ended, even after a panic, so that the reader does not wait for this
+/// thread.
 struct HelperGuard<'s>(&'s Shared);
 
 impl Drop for HelperGuard<'_> {
@@ -266,7 +267,7 @@ impl PrefetchReader {
         }
     }
 
-    /// The next chunk; none at the end of the stream.
+    /// Returns the next chunk; `None` at the end of the stream.
     fn next_chunk(&mut self) -> io::Result<Option<Chunk>> {
         loop {
             let mut chunks = self.shared.chunks();
@@ -281,7 +282,7 @@ impl PrefetchReader {
                 return Ok(None);
             }
             let (next, helper_runs) = (self.next, chunks.helper_runs);
-            // If nothing needs decompression, the only work is reading the source, which the helper thread does.
+            // If nothing needs decompression, the reader has nothing to do: the helper thread reads the source.
             let may_read = !chunks.ended && !chunks.is_full() && (self.shared.format.is_some() || !helper_runs);
             drop(chunks);
             if may_read

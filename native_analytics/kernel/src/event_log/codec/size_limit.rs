@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::event_log::codec::corrupt;
 use crate::event_log::options::Limits;
 
-/// A reader that counts the bytes read through it.
+/// A reader that counts the bytes that are read from its source.
 pub struct CountingReader<R> {
     source: R,
     count: Arc<AtomicU64>,
@@ -21,7 +21,7 @@ impl<R: Read> Read for CountingReader<R> {
     }
 }
 
-/// Returns `source` with a counter of the bytes read from it.
+/// Returns a reader of `source`, and a counter of the bytes that were read from `source`.
 pub fn counting<R: Read>(source: R) -> (CountingReader<R>, Arc<AtomicU64>) {
     let count = Arc::new(AtomicU64::new(0));
     let counting = CountingReader {

@@ -1,4 +1,4 @@
-//! Decompresses a file while it grows: takes compressed bytes in pieces of any size, returns decompressed bytes. An
+//! Decompresses a file while it grows: takes compressed bytes in pieces of any size, and returns decompressed bytes. An
 //! incomplete block stays buffered until its end arrives.
 
 use std::io::{self, Cursor, Write};
@@ -8,7 +8,8 @@ use crate::event_log::codec::blocks::{Format, format_of};
 
 /// Maximum number of decompressed bytes for each compressed byte of one piece, as in `Limits::ratio`.
 const RATIO: usize = 1_100;
-/// Number of bytes by which a piece may exceed this limit, because the decoder also holds bytes of earlier pieces.
+/// Number of bytes by which the decompressed bytes of a piece may exceed `RATIO`, because the decoder also returns
+/// bytes of earlier pieces.
 const SLACK: usize = 16 << 20;
 
 /// Decompresses one growing file.
@@ -59,7 +60,7 @@ impl Write for Sink {
 }
 
 impl Decompressor {
-    /// Starts at the beginning of a file.
+    /// Creates a decompressor that starts at the beginning of a file.
     pub fn new() -> Decompressor {
         Decompressor {
             head: Vec::new(),
@@ -69,7 +70,8 @@ impl Decompressor {
         }
     }
 
-    /// Continues at a boundary of an earlier decompressor of the same file; none for codecs without boundaries.
+    /// Creates a decompressor that continues at a boundary of an earlier one of the same file; `None` for codecs
+    /// without boundaries.
     pub fn from_boundary(codec: &str) -> Option<Decompressor> {
         let codec = [Codec::Plain, Codec::Lz4, Codec::Snappy, Codec::Lzf]
             .into_iter()
@@ -251,7 +253,7 @@ mod tests {
         out
     }
 
-    /// Writes one frame, flushed after each block as Spark's writer does.
+    /// Writes one frame, and flushes it after each block as Spark's writer does.
     fn zstd_frames(plain: &[u8], block: usize) -> Vec<u8> {
         let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
         for part in plain.chunks(block) {
@@ -275,7 +277,7 @@ mod tests {
     const CODECS: [&str; 6] = ["plain", "zstd", "gzip", "lz4", "snappy", "lzf"];
 
     proptest! {
-        /// The decompressed bytes do not depend on how the file is cut, and no byte is returned twice.
+        /// The decompressed bytes do not depend on how the file is cut into pieces, and no byte is returned twice.
         #[test]
         fn any_piece_size_gives_the_same_bytes(
             text in "\\{[a-z\"]{40,400}", block in 20usize..90, cuts in prop::collection::vec(1usize..60, 1..80),

@@ -10,7 +10,7 @@ const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 const SIZES_FOLLOW: u16 = 1 << 3;
 const ENCRYPTED: u16 = 1;
-/// Maximum number of folder entries before the first file; an archive with more is not an event log.
+/// Maximum number of folder entries before the first file; an archive with more folder entries is not an event log.
 const MAX_FOLDERS: usize = 64;
 
 pub fn first_file(mut source: impl BufRead + Send + 'static) -> io::Result<Bytes> {

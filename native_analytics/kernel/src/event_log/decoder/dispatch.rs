@@ -1,4 +1,4 @@
-//! Finds out which event a line is, and calls its reader.
+//! Finds the name of a line's event, and calls the reader of this event.
 
 use crate::event_log::decoder::Decoder;
 use crate::event_log::infrequent_events::Writer;
@@ -21,7 +21,7 @@ impl Decoder {
         self.event_of_another_writer(line)
     }
 
-    /// Reads an event whose name is not the first key or is surrounded by space: finds the name, then reads the whole
+    /// Reads an event whose name is not the first key or has spaces around it: finds the name, then reads the whole
     /// object.
     #[cold]
     fn event_of_another_writer(&mut self, line: &[u8]) -> Result<(), LineError> {
@@ -44,7 +44,7 @@ impl Decoder {
         }
     }
 
-    /// `at` is the index after the event's name, or after the opening brace.
+    /// Reads the event from index `at`, which is after the event's name or after the opening brace.
     #[inline]
     fn dispatch(&mut self, line: &[u8], name: &[u8], at: usize) -> Result<(), LineError> {
         if let Some(raw_events) = &mut self.raw_events {
@@ -69,7 +69,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reads any event other than task starts and ends. The tables change only after the whole line was read.
+    /// Reads any event other than task starts and ends. The tables are changed only after the whole line was read.
     fn infrequent_event(&mut self, line: &[u8], name: &[u8]) -> Result<(), LineError> {
         let start = line.iter().position(|byte| *byte == b'{').unwrap_or(0);
         if self.tables.bytes > self.options.limits.table_bytes {
@@ -120,7 +120,7 @@ impl Decoder {
     }
 }
 
-/// The name without its package and without the prefix that all of Spark's names have.
+/// Returns the name of an event without its package and without Spark's prefix `SparkListener`.
 fn short_name(name: &[u8]) -> &[u8] {
     let last = name.rsplit(|byte| *byte == b'.').next().unwrap_or(name);
     last.strip_prefix(PREFIX).unwrap_or(last)

@@ -102,7 +102,7 @@ impl Decoder {
     }
 }
 
-/// The accumulable's name in Spark 2 and in Spark 1.
+/// Name of the accumulable with the peak memory in Spark 2 and in Spark 1.
 const PEAK_NAMES: [&str; 2] = ["internal.metrics.peakExecutionMemory", "peakExecutionMemory"];
 
 /// Spark before 3.0 wrote the peak memory only as an accumulable of the task.

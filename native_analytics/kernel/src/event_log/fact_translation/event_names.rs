@@ -2,7 +2,7 @@
 
 /// The task events that produce facts.
 pub const TASK_EVENTS: [&str; 2] = ["TaskStart", "TaskEnd"];
-/// The events other than task starts and ends; a translator that resumes must see them again.
+/// The events other than task starts and ends; a translator that resumes must read these events again.
 pub const INFREQUENT_EVENTS: [&str; 38] = [
     "ApplicationEnd",
     "ApplicationStart",

@@ -6,15 +6,15 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 
 use crate::event_log::fact_translation::texts::TextError;
 
-/// Deepest nesting of a line; each level of a plan costs stack memory while it is parsed.
+/// Maximum nesting of a line, because each level of a plan costs stack memory while the plan is parsed.
 const MAX_DEPTH: usize = 1_024;
 
 /// Why an event produced no facts.
 #[derive(Debug)]
 pub enum EventError {
-    /// The line is JSON, but its fields are not those of the event that it names.
+    /// The line cannot be parsed as the event that it names.
     Malformed(String),
-    /// The log does not belong to an application; the text is one sentence that says why.
+    /// The log does not belong to an application; the text states the reason in one sentence.
     NoApplication(&'static str),
     /// A text could not be scrubbed.
     Text(TextError),
@@ -41,7 +41,7 @@ pub fn parse<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, EventError> {
     Ok(event)
 }
 
-/// Parses a line as a type without recursion, so its nesting needs no check.
+/// Parses a line as a type that is not recursive, so the nesting of the line needs no check.
 pub fn parse_flat<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, EventError> {
     let text = std::str::from_utf8(line).map_err(|_| EventError::Malformed("not UTF-8".to_owned()))?;
     serde_json::from_str(text).map_err(|error| EventError::Malformed(error.to_string()))
@@ -82,7 +82,7 @@ fn depth(line: &[u8]) -> usize {
     deepest
 }
 
-/// A whole number, even if the log contains it as a string; `None` for any other value.
+/// An integer, even if the log contains it as a string; `None` for any other value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WholeNumber(pub Option<i64>);
 

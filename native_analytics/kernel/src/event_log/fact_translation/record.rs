@@ -64,7 +64,7 @@ pub struct Origin {
 
 /// Encodes the facts of one origin.
 pub struct Encoder {
-    /// The state of the hash after the prefix that all event ids of the origin share.
+    /// The state of the hash after the prefix, which is the same for all event ids of the origin.
     id_prefix: Sha256,
     /// The encoded fields that are equal in all records; Protobuf allows fields in any order.
     common: Vec<u8>,
@@ -100,7 +100,7 @@ impl Encoder {
         hash.finalize()[..ID_BYTES].to_vec()
     }
 
-    /// Encodes a fact under its sequence number.
+    /// Encodes a fact and its sequence number.
     pub fn record(&self, fact: PendingFact, seq: i64) -> Vec<u8> {
         let own = Fact {
             event_id: Some(self.event_id(kind_name(&fact.kind), &fact.key)),

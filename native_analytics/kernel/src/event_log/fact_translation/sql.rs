@@ -84,7 +84,7 @@ struct PlanMetric {
     metric_type: Option<String>,
 }
 
-/// Members of a file scan's metadata that identify what it reads.
+/// Members of a file scan's metadata that identify what the scan reads.
 #[derive(Deserialize)]
 struct PlanMetadata {
     #[serde(rename = "Location")]
@@ -117,7 +117,8 @@ impl PlanInfo {
     }
 }
 
-/// A running execution: its number of plans, and the last values of its accumulators, `None` before the first value.
+/// A running execution: the number of its plans, and the last value of each accumulator (`None` before the first
+/// value).
 #[derive(Default)]
 struct Execution {
     versions: i32,
@@ -139,7 +140,7 @@ impl Execution {
     }
 }
 
-/// The running executions and their stages; the oldest are dropped beyond the limits.
+/// The running executions and their stages; beyond the limits, the oldest are dropped.
 #[derive(Default)]
 pub struct SqlExecutions {
     running: IndexMap<i64, Execution>,
@@ -243,7 +244,8 @@ impl SqlExecutions {
     /// Adds the facts of a SparkListenerSQLExecutionEnd.
     pub fn ended(&mut self, line: &[u8], texts: &mut Texts, facts: &mut Vec<PendingFact>) -> Result<(), EventError> {
         let event: ExecutionEnd = parse(line)?;
-        // Spark writes an empty message for an execution that succeeded; before version 3.4, it writes none.
+        // Spark writes an empty error message for an execution that succeeded; before version 3.4, it writes no
+        // message.
         let succeeded = event.error_message.as_ref().map(String::is_empty);
         let failure = event.error_message.filter(|message| !message.is_empty());
         let failure_reason = failure.map(|message| texts.scrub(&message)).transpose()?;
@@ -301,7 +303,8 @@ fn metrics(execution: i64, running: &Execution) -> SqlMetrics {
     }
 }
 
-/// Returns the first nodes of the copied plan; filters and joins include their conditions.
+/// Returns the names of the first nodes of the copied plan, each with the condition of the node if it is a filter or
+/// join.
 fn plan_nodes(root: Option<&PlanInfo>, plan: &SqlPlan, texts: &mut Texts) -> Result<Vec<String>, EventError> {
     let mut names = Vec::new();
     let mut waiting: Vec<&PlanInfo> = root.into_iter().collect();

@@ -1,4 +1,4 @@
-//! Masks secrets in the texts of facts with the caller's functions, and remembers the results for short texts.
+//! Masks secrets in the texts of facts with the caller's functions, and caches the results for short texts.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -21,11 +21,11 @@ pub trait Redaction: Send + Sync {
     fn select_properties(&self, properties: &Properties) -> Result<(Properties, Properties), TextError>;
 }
 
-/// Maximum length in bytes of a text whose result is remembered, and maximum number of remembered texts.
+/// Maximum length in bytes of a text whose result is cached, and maximum number of cached results.
 const MAX_MEMO_BYTES: usize = 256;
 const MAX_MEMO_TEXTS: usize = 2_048;
 
-/// Scrubs texts and remembers the results, because names of operators and stages recur in every plan.
+/// Scrubs texts and caches the results, because the same names of operators and stages occur in every plan.
 pub struct Texts {
     redaction: Box<dyn Redaction>,
     scrubbed: HashMap<String, String>,
@@ -51,7 +51,8 @@ impl Texts {
         })
     }
 
-    /// Returns the beginning of a text; a text that is cut is scrubbed first, because a cut may hide a secret's name.
+    /// Returns the beginning of a text. If the text must be cut, it is scrubbed first, because a cut can separate a
+    /// secret from its name.
     pub fn shortened(&mut self, text: &str, max_chars: usize) -> Result<String, TextError> {
         if text.len() <= max_chars || text.chars().nth(max_chars).is_none() {
             return Ok(text.to_owned());

@@ -1,4 +1,4 @@
-//! The state of one log between its events: identity, jobs, executions, sequence numbers.
+//! Translates the events of one log, and keeps the state between events: identity, jobs, executions, sequence numbers.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +22,10 @@ const MAX_NODE_EVENTS: usize = 128;
 /// Largest record that the contract allows.
 const MAX_RECORD_BYTES: usize = 256 * 1024;
 
-/// Why a log cannot be translated any further.
+/// Why the translation of a log must stop.
 #[derive(Debug)]
 pub enum TranslationError {
-    /// The log belongs to no application; the text is one sentence.
+    /// The log does not belong to an application; the text states the reason in one sentence.
     NoApplication(&'static str),
     /// A text could not be scrubbed.
     Text(TextError),
@@ -78,7 +78,7 @@ pub struct Translator {
     failed_jobs: i64,
     node_events: IndexSet<String>,
     sql: SqlExecutions,
-    /// Public because the caller takes back the numbers of records that it does not send.
+    /// Public, so that the caller can reset the numbers if it does not send the records.
     pub numbers: SequenceNumbers,
     malformed: u64,
 }
@@ -107,22 +107,23 @@ impl Translator {
         }
     }
 
-    /// The run of the application, once it is known.
+    /// Returns the run of the application; `None` until it is known.
     pub fn identity(&self) -> Option<&Identity> {
         self.identity.as_ref()
     }
 
-    /// Whether the plugin reports this application, so that its facts exist already.
+    /// Whether the plugin reports this application, so that the facts of the log would be duplicates.
     pub fn has_plugin(&self) -> bool {
         self.has_plugin
     }
 
-    /// When the application ended, in ms.
+    /// Returns when the application ended, in ms since 1970; `None` until its end was read.
     pub fn ended_ms(&self) -> Option<i64> {
         self.ended_ms
     }
 
-    /// Lines and events that produced no fact because they were malformed, and facts that were too large.
+    /// Returns the number of lines and events that produced no fact because they were malformed, plus the number of
+    /// facts that were too large.
     pub fn malformed(&self) -> u64 {
         self.malformed
     }
@@ -164,7 +165,7 @@ impl Translator {
         self.numbers.bulk += count as i64;
     }
 
-    /// Returns the record of the collector's health, or none while the application is unknown.
+    /// Returns the record of the collector's health, or `None` while the application is unknown.
     pub fn health(&mut self, at_ms: i64, behind_bytes: i64, torn: bool) -> Vec<Vec<u8>> {
         let mut records = Vec::new();
         if self.identity.is_some() {
@@ -320,7 +321,7 @@ impl Translator {
     }
 
     fn application_started(&mut self, line: &[u8]) -> Result<(), EventError> {
-        // If a log contains several starts, the first one counts.
+        // If a log contains several application starts, the first one is used.
         if self.start.is_none() {
             let start = ApplicationStart::parse(line)?;
             self.last_ms = start.started_ms;

@@ -131,7 +131,7 @@ impl Writer<'_> {
     }
 }
 
-/// The stages of a job, and the stages that each reads from.
+/// Returns the stages of a job, each with the stages that it reads from.
 fn parents(reader: &mut Reader<'_>, odd: &mut u64) -> Result<BTreeMap<i64, Vec<i64>>, LineError> {
     let mut found = BTreeMap::new();
     reader.each_element(|value| {
@@ -141,7 +141,8 @@ fn parents(reader: &mut Reader<'_>, odd: &mut u64) -> Result<BTreeMap<i64, Vec<i
                 b"Stage ID" => id = value.number(odd)?,
                 b"Parent IDs" => {
                     parents = value.numbers(odd)?;
-                    // Spark writes the id first; after the parents it writes only long members, which are skipped.
+                    // Spark writes the stage id before the parents; after the parents it writes only long members,
+                    // which are skipped.
                     if id.is_some() {
                         value.skip_remaining_members()?;
                     }
@@ -160,7 +161,7 @@ fn parents(reader: &mut Reader<'_>, odd: &mut u64) -> Result<BTreeMap<i64, Vec<i
     Ok(found)
 }
 
-/// The depth of each stage. Spark numbers parents before their children, so a parent's depth is known first.
+/// Returns the depth of each stage. Spark numbers parents before their children, so a parent's depth is known first.
 fn depths(parents: BTreeMap<i64, Vec<i64>>) -> Vec<(i64, i64)> {
     let mut found: BTreeMap<i64, i64> = BTreeMap::new();
     for (stage, parents) in parents {
@@ -184,7 +185,7 @@ impl Properties {
             match key {
                 b"spark.job.description" => self.description = value.text_value()?,
                 b"spark.jobGroup.id" => self.group = value.text_value()?,
-                // Users set this property too, so an invalid number is not counted.
+                // User code can set this property to any text, so an invalid number does not count as an odd value.
                 b"spark.sql.execution.id" => {
                     self.sql_execution_id = value.whole_value()?;
                 }
@@ -195,8 +196,8 @@ impl Properties {
     }
 }
 
-/// Distinct names of the scopes (operators) of a stage's RDDs, such as `WholeStageCodegen (3)` or `Exchange`. Spark
-/// writes a scope as a JSON object inside a JSON string.
+/// Returns the distinct names of the scopes (operators) of a stage's RDDs, such as `WholeStageCodegen (3)` or
+/// `Exchange`. Spark writes a scope as a JSON object inside a JSON string.
 fn scopes(reader: &mut Reader<'_>) -> Result<Vec<String>, LineError> {
     let mut names = ScopeNames::default();
     let mut rdds = 0;
@@ -228,7 +229,7 @@ fn scopes(reader: &mut Reader<'_>) -> Result<Vec<String>, LineError> {
 
 /// Distinct scope names of a stage.
 ///
-/// The limit counts names without codegen numbers: fingerprints strip the numbers and have the same limit.
+/// The limit counts names without codegen numbers, because fingerprints ignore these numbers and have the same limit.
 #[derive(Default)]
 struct ScopeNames {
     names: Vec<String>,
@@ -256,7 +257,7 @@ fn accumulable(reader: &mut Reader<'_>, odd: &mut u64, tables: &mut Tables) -> R
         match key {
             b"ID" => found.id = value.number(odd)?,
             b"Name" => found.name = value.borrowed_text()?.map(|name| tables.word(&name)),
-            // Accumulators of users may hold any value.
+            // An accumulator of a user may contain any value.
             b"Value" => {
                 found.value = value.whole_value()?;
                 // Spark writes id and name first. If another writer does not, all members are read.
