@@ -1,4 +1,4 @@
-//! Decodes records of one Protobuf message to one Arrow batch. Invalid records are rejected with a reason.
+//! Decodes records of one Protobuf message into one Arrow batch. Invalid records are rejected with a reason.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -43,7 +43,7 @@ pub struct Decoded {
     pub rejected: Vec<(usize, RecordError)>,
 }
 
-/// Decodes batches of one message.
+/// Decodes batches of records of one message.
 #[derive(Debug)]
 pub struct Decoder {
     plan: Plan,
@@ -114,9 +114,10 @@ impl Decoder {
 struct Table<'a> {
     plan: &'a Plan,
     builders: Vec<Builder>,
-    /// For each oneof member, the rows that have it; the columns of the member store values only for these rows.
+    /// For each oneof member, the rows in which the member is set; the columns of the member store values only for
+    /// these rows.
     places: Vec<Vec<u32>>,
-    /// For each oneof, the member that the current record has.
+    /// For each oneof, the member that is set in the current record.
     chosen: Vec<Option<usize>>,
     rows: usize,
 }
@@ -151,7 +152,8 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    /// A repeated member is merged; another member of the same oneof replaces it.
+    /// If a member occurs twice in a record, its values are merged; if another member of the same oneof follows, it
+    /// replaces the first one.
     fn read_member(&mut self, index: usize, body: &[u8]) -> Result<(), WireError> {
         let plan = self.plan;
         let member = &plan.members[index];

@@ -3,9 +3,9 @@
 //!
 //! - `event_log` reads Spark's event logs.
 //! - `wire` reads Protobuf's wire format, and `schema` compiles a message's descriptor to columns.
-//! - `values` and `row_selection` hold the values of a column, and `columns` builds Arrow arrays of them.
+//! - `values` and `row_selection` store the values of a column and their rows; `columns` builds Arrow arrays of them.
 //! - `facts` decodes batches of Protobuf records.
-//! - `shared` holds constants that Java and Python have too; it is generated.
+//! - `shared` contains the generated constants that Java and Python have too.
 //! - `python` is the Python module.
 
 pub mod columns;

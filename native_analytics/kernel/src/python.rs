@@ -17,8 +17,8 @@ use crate::event_log::fact_translation::event_names::{INFREQUENT_EVENTS, TASK_EV
 use crate::event_log::log_tables::Table;
 use crate::facts;
 
-/// Many small logs mean many small tables that one thread creates and another one frees; mimalloc is fast at that.
-/// See docs/decisions/0009-the-kernel-reads-event-logs.md.
+/// With many small logs, one thread allocates many small tables and another thread frees them; mimalloc is fast at
+/// this. See docs/decisions/0009-the-kernel-reads-event-logs.md.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

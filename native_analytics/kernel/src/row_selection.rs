@@ -1,10 +1,10 @@
-//! The rows of a batch that have a group of columns, and the positions of values within that group.
+//! Maps the positions of values within a group of columns to the rows of a batch that have the group.
 
 use arrow_buffer::{BooleanBuffer, MutableBuffer, NullBuffer, bit_util};
 
 /// The rows of a batch that have a group of columns.
 pub struct RowSelection {
-    /// The row of each position; none if every row has the group.
+    /// The row of each position; `None` if every row has the group, so that position and row are equal.
     pub rows: Option<Vec<u32>>,
     /// Which rows have the group.
     pub presence: Option<NullBuffer>,
@@ -21,7 +21,7 @@ impl RowSelection {
         }
     }
 
-    /// Selects these rows, which are in rising order, out of `count` rows.
+    /// Selects these rows, which are in ascending order, out of `count` rows.
     pub fn of(rows: Vec<u32>, count: usize) -> RowSelection {
         if rows.len() == count {
             return RowSelection::all(count);
@@ -42,7 +42,7 @@ impl RowSelection {
         self.rows.as_ref().map_or(place as u32, |rows| rows[place])
     }
 
-    /// Converts list ends: takes one end for each position, and returns one for each row.
+    /// Converts the ends of lists: takes one end for each position, and returns one end for each row.
     pub fn spread_ends(&self, mut ends: Vec<i32>) -> Vec<i32> {
         ends.resize(self.len(), last_end(&ends) as i32);
         match &self.rows {
@@ -52,7 +52,7 @@ impl RowSelection {
     }
 }
 
-/// Marks the rows that have a value.
+/// Returns a bitmap that marks the rows in `filled`, which have a value.
 pub fn presence(filled: &[u32], rows: usize) -> NullBuffer {
     let mut bits = MutableBuffer::from_len_zeroed(rows.div_ceil(8));
     for row in filled {
@@ -61,7 +61,7 @@ pub fn presence(filled: &[u32], rows: usize) -> NullBuffer {
     NullBuffer::new(BooleanBuffer::new(bits.into(), 0, rows))
 }
 
-/// Assigns list ends to their rows; a row without a list has an empty list.
+/// Returns the end of each row's list; a row that is not in `filled` has an empty list.
 pub fn spread_ends(ends: &[i32], filled: &[u32], rows: usize) -> Vec<i32> {
     let mut all = Vec::with_capacity(rows);
     let mut end = 0;

@@ -1,7 +1,7 @@
 //! The columns of a message, compiled from its Protobuf descriptor.
 //!
-//! Fields of the message keep their names. Fields of a oneof's members become `<member>_<field>`. A column with the
-//! oneof's name holds the member's name.
+//! Fields of the message keep their names. Fields of a oneof's members become columns `<member>_<field>`. A column with
+//! the name of the oneof contains the name of the member that is set.
 
 mod layout;
 
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use thiserror::Error;
 
-/// Smaller field numbers are looked up by index, larger ones by search.
+/// Field numbers below this limit are looked up by index, larger ones by binary search.
 const DENSE_NUMBERS: u32 = 256;
 
 /// Why a message cannot be converted to columns.
@@ -63,7 +63,7 @@ impl Kind {
     }
 }
 
-/// What a row of the column holds.
+/// What a column contains for each row.
 #[derive(Debug, Clone)]
 pub enum Shape {
     /// One value; null if the field is absent.
@@ -134,14 +134,14 @@ impl Slots {
     }
 }
 
-/// One member of a oneof, which is a message.
+/// One member of a oneof; the member is a message.
 #[derive(Debug)]
 pub struct Member {
     pub name: String,
     /// Index into `Plan::choices`.
     pub choice: usize,
     pub slots: Slots,
-    /// The columns of its fields.
+    /// The columns of the member's fields.
     pub columns: std::ops::Range<usize>,
 }
 
@@ -151,15 +151,15 @@ pub struct Plan {
     pub columns: Vec<Column>,
     pub slots: Slots,
     pub members: Vec<Member>,
-    /// For each oneof, the column of the member's name.
+    /// For each oneof, the column with the name of the member that is set.
     pub choices: Vec<usize>,
-    /// For each column, the oneof member that its field belongs to; none for the fields of the message itself.
+    /// For each column, the oneof member that its field belongs to; `None` for the fields of the message itself.
     pub member_of: Vec<Option<usize>>,
     pub schema: SchemaRef,
 }
 
 impl Plan {
-    /// The columns of the fields that belong to no oneof member.
+    /// Returns the columns of the message's own fields and of the names of its oneof members.
     pub fn outer_columns(&self) -> impl Iterator<Item = usize> {
         let of_members = self.member_of.iter().enumerate();
         of_members.filter_map(|(column, member)| member.is_none().then_some(column))

@@ -10,14 +10,16 @@ use crate::row_selection::{last_end, spread_ends};
 use crate::schema::Kind;
 use crate::wire::{Piece, Reader, WireError};
 
-/// Capacity that a column used. The next batch probably needs as much, and growing would copy the values.
+/// The capacity that a column used in the last batch. The next batch probably needs as much, and a buffer that grows
+/// must copy its values.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Capacity {
     values: usize,
     bytes: usize,
 }
 
-/// Maximum number of bytes that are reserved in advance, so that one batch of large texts does not determine the next.
+/// Maximum number of bytes that are reserved in advance, so that after one batch of large texts the next batch does not
+/// reserve as much.
 const MAX_CAPACITY_BYTES: usize = 16 << 20;
 
 /// Values of one type, in one buffer.
@@ -33,7 +35,7 @@ pub enum Values {
     Spans(Spans),
 }
 
-/// Evaluates an expression for the values of any type.
+/// Evaluates an expression for values of any type.
 macro_rules! of_any_type {
     ($values:expr, $vector:ident => $vectors:expr, $spans:ident => $other:expr) => {
         match $values {
@@ -85,7 +87,7 @@ impl Values {
         of_any_type!(self, vector => vector.truncate(length), spans => spans.truncate(length));
     }
 
-    /// Scatters the values to their rows; the other rows hold zero.
+    /// Moves the values to their rows; the other rows contain zero.
     pub fn spread(self, filled: &[u32], rows: usize) -> Values {
         match self {
             Values::Int32(values) => Values::Int32(spread(&values, filled, rows)),
@@ -102,7 +104,7 @@ impl Values {
     #[inline(always)]
     pub fn push(&mut self, kind: Kind, reader: &mut Reader) -> Result<(), WireError> {
         match self {
-            // Protobuf keeps the low 32 bits of a longer number.
+            // As Protobuf specifies, only the low 32 bits of a longer number are used.
             Values::Int32(values) => values.push(match kind {
                 Kind::Sint32 => zigzag(u64::from(reader.varint()? as u32)) as i32,
                 Kind::Sfixed32 => i32::from_le_bytes(reader.fixed32()?),
@@ -160,7 +162,7 @@ fn zigzag(value: u64) -> i64 {
     ((value >> 1) as i64) ^ -((value & 1) as i64)
 }
 
-/// Texts or byte strings in one buffer. A batch is smaller than 2 GiB, so ends fit into 32 bits (see
+/// Texts or byte strings in one buffer. A batch is smaller than 2 GiB, so the end of each text fits into 32 bits (see
 /// `facts::MAX_BYTES`).
 #[derive(Debug, Default)]
 pub struct Spans {

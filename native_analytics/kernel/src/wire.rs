@@ -37,15 +37,16 @@ pub enum WireType {
     Fixed32,
 }
 
-/// The bytes of a field, together with the bytes after it in the record. Copying a fixed number of bytes is much faster
-/// than copying a variable number. So a short field is copied with the bytes after it, and the extra bytes are cut off.
+/// The bytes of a field, together with the bytes after the field in the record. Copying a fixed number of bytes is much
+/// faster than copying a variable number. So a short field is copied with the bytes after it, and the extra bytes are
+/// cut off.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece<'a> {
     all: &'a [u8],
     length: usize,
 }
 
-/// Fields up to this length are copied with the bytes after them; names, hosts and ids are shorter.
+/// Fields up to this length in bytes are copied with the bytes after them; most names, hosts and ids are shorter.
 const STEP: usize = 32;
 
 impl<'a> Piece<'a> {
@@ -78,7 +79,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Reads fields from the front of a slice. After an error the rest must not be used.
+/// Reads fields from the beginning of a slice. After an error, the reader must not be used any more.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -105,7 +106,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads seven bits of each byte. Most numbers fit into one 64-bit word, which is read in one step.
+    /// Reads a number of several bytes, of which each has seven bits. The bytes of most numbers fit into one 64-bit
+    /// word, which is read in one step.
     #[inline]
     fn long_varint(&mut self) -> Result<u64, WireError> {
         let Some((word, _)) = self.rest.split_first_chunk() else {
@@ -144,7 +146,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The number and layout of the next field.
+    /// Reads the number and the wire type of the next field.
     #[inline(always)]
     pub fn tag(&mut self) -> Result<(u32, WireType), WireError> {
         let tag = u32::try_from(self.varint()?).map_err(|_| WireError::Tag)?;
@@ -178,7 +180,7 @@ impl<'a> Reader<'a> {
         Ok(*head)
     }
 
-    /// The bytes of a length-delimited field.
+    /// Reads the bytes of a length-delimited field.
     #[inline]
     pub fn bytes(&mut self) -> Result<&'a [u8], WireError> {
         let length = usize::try_from(self.varint()?).map_err(|_| WireError::Truncated)?;
@@ -187,13 +189,13 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    /// The text of a length-delimited field.
+    /// Reads the text of a length-delimited field.
     #[inline]
     pub fn text(&mut self) -> Result<&'a str, WireError> {
         std::str::from_utf8(self.bytes()?).map_err(|_| WireError::Utf8)
     }
 
-    /// Returns the bytes of a length-delimited field as a `Piece`, which also holds the bytes after it in the record.
+    /// Reads a length-delimited field as a `Piece`, which also contains the bytes after the field in the record.
     #[inline]
     pub fn piece(&mut self) -> Result<Piece<'a>, WireError> {
         let length = usize::try_from(self.varint()?).map_err(|_| WireError::Truncated)?;
@@ -202,7 +204,7 @@ impl<'a> Reader<'a> {
         Ok(Piece { all, length })
     }
 
-    /// The text of a length-delimited field, with the bytes after it in the record.
+    /// Reads the text of a length-delimited field as a `Piece`; fails if the text is not UTF-8.
     #[inline(always)]
     pub fn text_piece(&mut self) -> Result<Piece<'a>, WireError> {
         let piece = self.piece()?;

@@ -1,4 +1,4 @@
-//! Decodes messages of the contract: valid, invalid and random ones.
+//! Tests the decoding of valid, invalid and random records of the contract's messages.
 
 use std::path::Path;
 

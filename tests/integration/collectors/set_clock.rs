@@ -1,6 +1,6 @@
 //! A preloaded library that shifts the system time of a process by the number of seconds in a file.
 //!
-//! The monotonic clock does not change, as when someone sets the system clock of a host.
+//! As when someone sets the system clock of a host, the monotonic clock does not change. The environment variable
 //! CLOCK_OFFSET_FILE names the file, which is read ten times a second.
 
 use std::env;

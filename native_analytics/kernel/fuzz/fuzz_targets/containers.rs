@@ -1,5 +1,5 @@
-//! Fuzzes containers: no panic, no more decompressed bytes than the limits allow, the same result on one thread and on
-//! two.
+//! Fuzzes compressed logs. Checks that there is no panic, that no more bytes are decompressed than the limits allow,
+//! and that one thread and two threads give the same result.
 #![no_main]
 
 use std::io::Cursor;
@@ -33,6 +33,6 @@ fuzz_target!(|bytes: &[u8]| {
             file.error.clone(),
         )
     };
-    // With two threads, one decompresses while the other one reads.
+    // With two threads, one thread decompresses while the other one reads.
     assert_eq!(read(1), read(2));
 });

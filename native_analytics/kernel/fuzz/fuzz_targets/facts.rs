@@ -1,4 +1,5 @@
-//! Fuzzes the decoder of Protobuf facts: no panic, and each record becomes a row or is rejected.
+//! Fuzzes the decoder of Protobuf facts. Checks that there is no panic, and that each record becomes a row or is
+//! rejected.
 #![no_main]
 
 use std::sync::OnceLock;

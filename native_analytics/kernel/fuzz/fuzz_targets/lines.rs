@@ -1,4 +1,5 @@
-//! Fuzzes lines of a log, read whole and in pieces: no panic, equal rows, and every line counted.
+//! Fuzzes the lines of a log. Checks that there is no panic, that a log read whole and in pieces gives equal rows, and
+//! that every line is counted.
 #![no_main]
 
 use std::sync::Arc;
@@ -15,7 +16,7 @@ fn read(bytes: &[u8], piece: usize) -> LogTables {
         environment: AllowedKeys::new(["*"]),
         ..Options::default()
     };
-    // Small, so that the fuzzer reaches the limit.
+    // The limit is small, so that the fuzzer exceeds it.
     options.limits.line_bytes = 4096;
     let mut decoder = Decoder::new(Arc::new(options), 0);
     bytes.chunks(piece).for_each(|piece| decoder.feed(piece));

@@ -1,5 +1,5 @@
-//! Fuzzes the translation of events to facts: no panic, each record is a fact, and each event without a fact is
-//! counted.
+//! Fuzzes the translation of events to facts. Checks that there is no panic, that each record is a fact, and that each
+//! event without a fact is counted.
 #![no_main]
 
 #[path = "../../tests/fact_translation/checked.rs"]

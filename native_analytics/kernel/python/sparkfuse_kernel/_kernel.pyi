@@ -35,16 +35,19 @@ class Decoder:
     def __new__(cls, descriptor_set: bytes, message: str) -> Self: ...
     @property
     def columns(self) -> list[str]:
-        """Names of the columns, in their order."""
+        """Names of the columns, in the order of the table."""
 
     def decode(self, records: Sequence[bytes | None]) -> Decoded:
-        """Decode at most 4,194,304 records of 1 GiB in total. An invalid record is rejected and raises no error."""
+        """Decode at most 4,194,304 records with at most 1 GiB in total.
+
+        An invalid record is rejected and raises no error.
+        """
 
 def decode(descriptor_set: bytes, message: str, records: Sequence[bytes | None]) -> Decoded:
-    """Decode records with a decoder that is created for this call."""
+    """Decode records as `Decoder.decode` does, with a decoder that is created for this call."""
 
 class Readable(Protocol):
-    """An object whose `read(n)` returns at most n bytes, and no bytes at the end."""
+    """An object whose `read(n)` returns at most n bytes, and an empty `bytes` object at the end."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -64,7 +67,10 @@ class EventLog:
 
     @property
     def applications(self) -> Batches:
-        """At least one row. Columns: app_id, attempt, name, user_name, spark_version, started_ms, ended_ms."""
+        """One row for each application in the log, and at least one row.
+
+        Columns: app_id, attempt, name, user_name, spark_version, started_ms, ended_ms.
+        """
 
     @property
     def jobs(self) -> Batches:
@@ -96,7 +102,9 @@ class EventLog:
 
     @property
     def failures(self) -> Batches:
-        """One row for each failure class of a stage attempt: at most 32 classes, by name; `left_out` counts the others.
+        """One row for each failure class of a stage attempt: the first 32 classes by name.
+
+        The evidence counts failures of other classes in `left_out`.
 
         Columns: stage_id, stage_attempt, failure_class (class of the exception, else Spark's reason), failed, hosts
         (number of hosts, at most 32), failing_tasks (number of tasks, at most 1,000), attempts_max (most failed
@@ -166,17 +174,23 @@ class EventLog:
         """
 
 class EventLogs:
-    """Logs in their order, read in parallel; if a file cannot be opened, `next` raises OSError at its log."""
+    """Iterator over logs that are read in parallel, in the order of the request.
+
+    If a file cannot be opened, `next` raises OSError for its log.
+    """
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> EventLog: ...
 
 class EventLogStream:
-    """A log whose task rows are streamed with limited memory: `pa.RecordBatchReader.from_stream(x)`."""
+    """A log whose task rows are streamed with limited memory. Usage: `pa.RecordBatchReader.from_stream(x)`."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def finish(self) -> EventLog:
-        """Return all other tables. If not all task rows have been consumed, the rest is dropped, and reading stops."""
+        """Return all tables except the task rows.
+
+        If not all task rows were consumed, the rest is dropped, and reading stops.
+        """
 
 class EventLogDecoder:
     """Decodes one growing log from decompressed bytes in pieces of any size.
@@ -197,19 +211,23 @@ class EventLogDecoder:
     ) -> Self: ...
     def feed(self, piece: bytes) -> None: ...
     def finish(self) -> None:
-        """End the log. A last line without a line end counts if it is a complete event; else the log is truncated."""
+        """End the log.
+
+        A last line without a line end is read if it is a complete event; otherwise, the log counts as truncated.
+        """
 
     def take(self) -> EventLog:
-        """Return the rows that were added since the last call; the caller adds up the rows of each stage.
+        """Return the rows that were added since the last call.
 
+        A stage can have rows in several calls, which the caller must add up.
         The evidence covers the log from its start.
         """
 
     def take_events(self) -> list[tuple[str, bytes]]:
         """Return the name and JSON of each event of `events` read since the last call, in the order of the log.
 
-        Accumulables, executor metrics and updated blocks are removed from TaskEnd events, because they are most of the
-        bytes.
+        Accumulables, executor metrics and updated blocks are removed from TaskEnd events, because they are most of an
+        event's bytes.
         """
 
     @property
@@ -233,7 +251,10 @@ class Decompressor:
 
     def __new__(cls, *, codec: str | None = None) -> Self: ...
     def feed(self, piece: bytes) -> bytes:
-        """Return the decompressed bytes that this piece completes. Raises ValueError if the file is invalid."""
+        """Return the bytes that can be decompressed now that this piece has arrived.
+
+        Raises ValueError if the file is invalid.
+        """
 
     @property
     def codec(self) -> str | None:
@@ -241,7 +262,10 @@ class Decompressor:
 
     @property
     def boundary(self) -> tuple[int, int]:
-        """Compressed and decompressed bytes that a later decompressor can skip; (0, 0) if it cannot skip any."""
+        """Numbers of compressed and of decompressed bytes that a later decompressor can skip.
+
+        They are (0, 0) if a later decompressor must start at the beginning.
+        """
 
 TASK_EVENTS: tuple[str, ...]
 """Names of the task events that produce facts, without package and without the prefix `SparkListener`."""
@@ -249,7 +273,7 @@ INFREQUENT_EVENTS: tuple[str, ...]
 """Names of all other events that produce facts; a translator that resumes must replay these events."""
 
 class NoApplicationError(ValueError):
-    """A log belongs to no application; the message is one sentence."""
+    """Raised if a log does not belong to an application; the message states the reason in one sentence."""
 
 class Redaction(Protocol):
     """The functions that mask secrets in the texts of facts."""
@@ -266,15 +290,15 @@ class Redaction(Protocol):
 class FactTranslator:
     """Translates the events of one growing log into records: encoded `Fact` messages.
 
-    Facts are kept back until the application is known. A malformed event is counted and leaves a gap in the bulk lane.
-    `next_seq` contains the next sequence number of the bulk lane and that of the reserved lane.
+    The translator returns no facts until the application is known. A malformed event is counted and leaves a gap in the
+    bulk lane. `next_seq` contains the next sequence number of the bulk lane and that of the reserved lane.
     """
 
     def __new__(
         cls, redaction: Redaction, *, cluster: str, tenant: str, collector: str, next_seq: tuple[int, int] = (0, 0)
     ) -> Self: ...
     def translate(self, events: Sequence[tuple[str, bytes]]) -> list[bytes]:
-        """Return the records of the facts that these events become, in order; an event is its name and its JSON.
+        """Return the records of the facts of these events, in order. An event is a pair: its name and its JSON.
 
         Raises NoApplicationError.
         """
@@ -286,10 +310,10 @@ class FactTranslator:
         """Return a list with one CollectorHealth record; the list is empty while the application is unknown."""
 
     def count_malformed(self, count: int) -> None:
-        """Count malformed lines as facts that were lost, so that consumers see a gap in the sequence numbers."""
+        """Count malformed lines as lost facts, so that consumers see a gap in the sequence numbers."""
 
     def resume_as(self, app_id: str, attempt: int, start_ms: int) -> None:
-        """Continue in the middle of a log whose beginning no longer exists."""
+        """Continue in the middle of a log whose beginning no longer exists; the arguments identify the application."""
 
     @property
     def identity(self) -> tuple[str, int, int] | None:
@@ -305,7 +329,7 @@ class FactTranslator:
 
     @property
     def malformed(self) -> int:
-        """Number of malformed lines and events so far, plus facts that were too large for a record."""
+        """Number of malformed lines and events so far, plus the number of facts that were too large for a record."""
 
     @property
     def next_seq(self) -> tuple[int, int]:
@@ -342,7 +366,7 @@ def read_event_logs(
     limits: Mapping[str, int] | None = None,
     batch_rows: int = 65536,
 ) -> EventLogs:
-    """Read many logs in parallel. The arguments are those of `read_event_log`."""
+    """Read many logs in parallel. The other arguments are explained at `read_event_log`."""
 
 def open_event_log(
     files: Sequence[LogFile],
@@ -353,4 +377,4 @@ def open_event_log(
     tasks_of: set[tuple[int, int]] | None = None,
     batch_rows: int = 65536,
 ) -> EventLogStream:
-    """Read the files of one log and stream its task rows. The arguments are those of `read_event_log`."""
+    """Read the files of one log and stream its task rows. The arguments are explained at `read_event_log`."""

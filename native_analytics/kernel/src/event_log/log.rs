@@ -1,4 +1,4 @@
-//! One event log: its files, where its task rows go, and the result of reading it.
+//! One event log: its files, the receiver of its task rows, and the result of reading the log.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::event_log::tables::Tables;
 /// One file of a log.
 pub enum Source {
     Path(PathBuf),
-    /// A name for error messages, and the bytes.
+    /// A reader of the file's bytes, and a name for error messages.
     Reader(String, Bytes),
 }
 

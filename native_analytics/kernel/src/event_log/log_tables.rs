@@ -26,7 +26,7 @@ impl From<RecordBatch> for Table {
     }
 }
 
-/// The evidence as plain values.
+/// The evidence about a log, with plain values instead of sets of task ids.
 #[derive(Debug, Clone)]
 pub struct EvidenceSummary {
     pub files: Vec<FileEvidence>,

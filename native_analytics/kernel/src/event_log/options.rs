@@ -4,10 +4,10 @@ use foldhash::HashSet;
 
 use crate::event_log::tables::StageKey;
 
-/// Limits that apply to any input.
+/// Limits that the kernel enforces on any input.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Longest line. A longer line is malformed and is skipped without being stored.
+    /// Maximum length of a line in bytes. A longer line counts as malformed and is skipped without being stored.
     pub line_bytes: u32,
     /// Maximum number of bytes that one compressed file may decompress to.
     pub plain_bytes: u64,
@@ -16,8 +16,8 @@ pub struct Limits {
     pub ratio_from: u64,
     /// Maximum size of the tables of infrequent events, in bytes. Rows beyond the limit are only counted.
     pub table_bytes: usize,
-    /// Part of `table_bytes` for accumulators, plan updates and memory samples: a long application has millions of
-    /// them.
+    /// The part of `table_bytes` that may be used for accumulators, plan updates and memory samples, because a long
+    /// application has millions of these rows.
     pub detail_bytes: usize,
 }
 
@@ -26,7 +26,7 @@ impl Default for Limits {
         Limits {
             line_bytes: 64 << 20,
             plain_bytes: 1 << 40,
-            // Real logs compress up to about 100 times; gzip's maximum is 1,032.
+            // Real logs have a compression ratio of at most about 100; gzip's maximum is 1,032.
             ratio: 1_100,
             ratio_from: 256 << 20,
             table_bytes: 512 << 20,
@@ -72,7 +72,7 @@ pub struct Options {
     pub task_starts: bool,
     pub environment: AllowedKeys,
     pub limits: Limits,
-    /// Rows in one Arrow batch.
+    /// Number of rows in one Arrow batch.
     pub batch_rows: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Texts that describe a plan node without literals, because literals may hold users' data.
+//! Describes plan nodes by texts without literals, because literals may contain users' data.
 //!
 //! Spark describes a node by a name, such as `Scan parquet db.orders`, by one line (`simpleString`) and, for scans of
 //! files, by metadata. All results have a maximum length.
@@ -10,7 +10,8 @@ mod identifiers;
 pub use condition::{condition, has_condition};
 pub use detail::detail;
 
-/// Splits off the number of a codegen scope: `WholeStageCodegen (3)` has the operator `WholeStageCodegen`.
+/// Splits the name of a codegen scope into operator and number: `WholeStageCodegen (3)` has the operator
+/// `WholeStageCodegen`.
 ///
 /// Fingerprints ignore the number, so the limits count distinct operators without their numbers. Both parts together
 /// are the whole name.

@@ -1,11 +1,12 @@
-//! Events as raw JSON in the order of the log. The shipper turns them into facts, which must keep that order.
+//! Collects events as raw JSON in the order of the log. The shipper translates these events into facts, which must have
+//! the order of the log.
 
 use crate::event_log::json::error::LineError;
 use crate::event_log::json::reader::Reader;
 
 const NOTHING: &[u8] = b"null";
 
-/// Collects the events of some kinds as whole lines.
+/// Collects the events with some names as whole lines.
 pub struct RawEvents {
     /// Names without package and without the prefix `SparkListener`.
     wanted: Vec<String>,
@@ -20,8 +21,8 @@ impl RawEvents {
         }
     }
 
-    /// Stores the line if its event is wanted. Returns an error if the line is not a whole object, even if its event is
-    /// not wanted.
+    /// Stores the line if its event has one of the wanted names. Returns an error if the line is not a whole object,
+    /// even if its event is not wanted.
     pub fn collect(&mut self, line: &[u8], name: &[u8]) -> Result<(), LineError> {
         let start = line.iter().position(|byte| *byte == b'{').unwrap_or(0);
         let mut reader = Reader { line, at: start };
@@ -47,7 +48,8 @@ impl RawEvents {
     }
 }
 
-/// Byte ranges of the long lists of a TaskEnd. No fact needs these lists, and they are most of the event's bytes.
+/// Returns the byte ranges of the long lists in a TaskEnd. No fact needs these lists, which are most of the event's
+/// bytes.
 fn task_details(line: &[u8], start: usize) -> Result<Vec<(usize, usize)>, LineError> {
     let mut ranges = Vec::new();
     let mut reader = Reader { line, at: start };
@@ -76,7 +78,7 @@ fn task_details(line: &[u8], start: usize) -> Result<Vec<(usize, usize)>, LineEr
     Ok(ranges)
 }
 
-/// Returns the line with `null` in place of these byte ranges.
+/// Returns the line, in which `null` replaces the given byte ranges.
 fn without(line: &[u8], start: usize, ranges: &[(usize, usize)]) -> Vec<u8> {
     let mut output = Vec::with_capacity(line.len());
     let mut from = start;

@@ -33,8 +33,8 @@ pub const DISTRIBUTIONS: [&str; 5] = [
     "task_bytes",
 ];
 
-/// Values of one distribution. Each value takes four bytes; when a value does not fit, all are stored in eight bytes.
-/// Durations and most sizes fit.
+/// Values of one distribution. Each value takes four bytes, into which durations and most sizes fit; as soon as one
+/// value does not fit, all values are stored in eight bytes.
 #[derive(Debug, Clone)]
 pub enum Values {
     Small(Vec<u32>),
@@ -92,7 +92,7 @@ impl Values {
 pub struct Summary {
     pub count: i64,
     pub sum: i64,
-    /// Minimum, median, nearest-rank 95th percentile and maximum; none without values.
+    /// Minimum, median, nearest-rank 95th percentile and maximum; `None` if there are no values.
     pub order: Option<(i64, f64, i64, i64)>,
 }
 
@@ -103,7 +103,7 @@ impl Summary {
             return Summary::default();
         }
         let sum: i128 = values.iter().map(|value| i128::from((*value).into())).sum();
-        // sorted[ceil(0.95 n) - 1], in integers to avoid rounding
+        // index of the 95th percentile, ceil(0.95 n) - 1, computed with integers to avoid rounding errors
         let rank = (count * 95).div_ceil(100) - 1;
         let middle = count / 2;
         let (lower, upper_middle, above) = values.select_nth_unstable(middle);
@@ -154,15 +154,16 @@ pub struct StageAggregates {
     pub biggest: Option<(i64, Option<i64>, Option<i64>)>,
     /// The succeeded attempt with the longest wall time.
     pub slowest: Option<Box<SlowestTask>>,
-    /// Attempts that failed because a shuffle block could not be fetched.
+    /// Number of attempts that failed because a shuffle block could not be fetched.
     pub fetch_failed: i64,
-    /// Attempts that failed because the executor was lost.
+    /// Number of attempts that failed because the executor was lost.
     pub lost: i64,
-    /// Attempts that succeeded and then failed, because Spark lost the executor that held their output.
+    /// Number of attempts that succeeded and then failed, because Spark lost the executor that held their output.
     pub resubmitted: i64,
 }
 
-/// One succeeded attempt: its index, duration, data and place. The data is unknown if the attempt has no metrics.
+/// One succeeded attempt: its index, duration, bytes read, GC time, executor and host. Bytes and GC time are unknown if
+/// the attempt has no metrics.
 #[derive(Debug, Clone)]
 pub struct SlowestTask {
     pub wall_ms: i64,
@@ -174,8 +175,8 @@ pub struct SlowestTask {
 }
 
 impl SlowestTask {
-    /// Whether an attempt of this duration and index replaces this one: it is longer, or equally long with a lower
-    /// index.
+    /// Whether an attempt of this duration and index replaces this task: the attempt is longer, or equally long with a
+    /// lower index.
     #[inline]
     fn is_replaced_by(&self, wall_ms: i64, index: Option<i64>) -> bool {
         wall_ms > self.wall_ms || (wall_ms == self.wall_ms && is_lower(index, self.index))
@@ -294,8 +295,8 @@ impl StageAggregates {
     }
 }
 
-/// Copies the texts of the longest attempt so far, which is rarely needed. Of n attempts in random order, only about ln
-/// n are the longest so far.
+/// Copies the values of an attempt that is the longest so far. This is rarely needed: of n attempts in random order,
+/// only about ln n are the longest so far.
 #[cold]
 fn slowest(row: &Row, line: &[u8], wall_ms: i64, has_metrics: bool) -> Box<SlowestTask> {
     let bytes = row

@@ -30,8 +30,8 @@ pub struct Job {
     pub result: Option<String>,
     pub failure_reason: Option<String>,
     pub stage_ids: Vec<i64>,
-    /// Stages and their depths: a depth is the length of the longest chain of stages that the stage reads from,
-    /// including skipped stages.
+    /// The stages of the job and their depths. The depth of a stage is the length of the longest chain of stages that
+    /// it reads from, including skipped stages.
     pub depths: Vec<(i64, i64)>,
     pub description: Option<String>,
     pub job_group: Option<String>,
@@ -53,7 +53,7 @@ pub struct StageInfo {
     pub job_group: Option<String>,
     pub sql_execution_id: Option<i64>,
     pub resource_profile_id: Option<i64>,
-    /// Largest number of output rows of one operator of its SQL plan.
+    /// Largest number of output rows of one SQL operator of the stage.
     pub operator_rows_max: Option<i64>,
 }
 
@@ -99,7 +99,7 @@ pub struct PlanNode {
     pub parent: Option<i64>,
     pub name: Option<Arc<str>>,
     pub condition: Option<Arc<str>>,
-    /// What identifies the node, see `plan_text::detail`.
+    /// The table, path or keys that identify the node, see `plan_text::detail`.
     pub detail: Option<Arc<str>>,
     pub metric_ids: Vec<Option<i64>>,
     pub metric_names: Vec<Option<Arc<str>>>,
@@ -182,7 +182,7 @@ pub struct Tables {
     pub bytes: usize,
     /// The part of `bytes` that is limited by `Limits::detail_bytes`.
     pub detail_bytes: usize,
-    /// Names of operators and metrics: there are few, and every plan repeats them.
+    /// Names of operators and metrics, stored only once, because every plan repeats them.
     words: HashSet<Arc<str>>,
 }
 
@@ -192,7 +192,7 @@ const MAX_WORDS: usize = 10_000;
 
 macro_rules! by_key {
     ($method:ident, $rows:ident, $places:ident, $row:ident, $field:ident, $key:ty, $size:expr) => {
-        /// The row of this key; a new row if there is none.
+        /// Returns the row of this key; creates the row if there is none.
         pub fn $method(&mut self, key: $key) -> &mut $row {
             let place = match self.$places.entry(key.clone()) {
                 Entry::Occupied(found) => *found.get(),
@@ -231,7 +231,7 @@ impl Tables {
         size_of::<SqlExecution>() + 32
     );
 
-    /// The row of this stage attempt; a new row if there is none.
+    /// Returns the row of this stage attempt; creates the row if there is none.
     #[inline]
     pub fn stage(&mut self, key: StageKey) -> &mut Stage {
         let place = match self.last_stage {
@@ -254,7 +254,7 @@ impl Tables {
         place
     }
 
-    /// Returns the text, shared with all equal texts.
+    /// Returns the text; equal texts share their memory.
     pub fn word(&mut self, text: &str) -> Arc<str> {
         if let Some(known) = self.words.get(text) {
             return known.clone();
@@ -268,7 +268,7 @@ impl Tables {
         word
     }
 
-    /// The application that the current events belong to: the last one that started.
+    /// Returns the application that the current events belong to: the last one that started.
     pub fn application(&mut self) -> &mut Application {
         if self.applications.is_empty() {
             self.applications.push(Application::default());

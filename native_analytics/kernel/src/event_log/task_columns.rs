@@ -1,4 +1,4 @@
-//! The columns of the task tables, filled from slots of a row.
+//! Builds the columns of the task tables from the slots of rows.
 
 use foldhash::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ use crate::event_log::task_events::*;
 enum Source {
     Number(u8),
     Flag(u8),
-    /// A text with few different values, stored as a dictionary.
+    /// A text with few distinct values, stored as a dictionary.
     Word(u8),
     Outcome,
     FailureClass,
@@ -83,7 +83,8 @@ const END: &[(&str, Source)] = &[
     ("output_records", Source::Number(OUTPUT_RECORDS)),
 ];
 
-/// A batch is closed at this many bytes of failure texts, because an Arrow column of text cannot hold more than 2 GiB.
+/// A batch is closed when its failure texts have this many bytes, because an Arrow column of text cannot hold more than
+/// 2 GiB.
 const MAX_TEXT: usize = 256 << 20;
 /// Number of rows that are buffered before they are copied to the columns; they take 20 KiB, which fits into the
 /// first-level cache.
@@ -96,7 +97,7 @@ struct Words {
     places: HashMap<Box<[u8]>, i32>,
     values: Vec<String>,
     keys: Vec<i32>,
-    /// The last word and its key: consecutive tasks often have the same executor.
+    /// The last word and its key, because consecutive tasks often have the same executor.
     last: Option<(Vec<u8>, i32)>,
 }
 
@@ -139,7 +140,8 @@ impl Words {
     }
 }
 
-/// Creates the schema once for all logs, because that costs as much as the columns of a small log.
+/// Creates the schema of a task table; callers cache it, because creating it costs as much as the columns of a small
+/// log.
 fn schema(columns: &[(&'static str, Source)]) -> SchemaRef {
     let word = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
     let fields: Vec<Field> = columns
@@ -284,8 +286,8 @@ impl TaskColumns {
         self.texts.iter_mut().for_each(|texts| texts.reserve(FIRST_ROWS));
     }
 
-    /// Copies the buffered rows column by column, which is several times faster than value by value. `present` marks
-    /// the slots that have a value.
+    /// Copies the buffered rows to the columns column by column, which is several times faster than value by value.
+    /// Slots without a value are copied too; `present` marks the slots that have a value.
     fn spread(&mut self) {
         for (slot, values) in &mut self.numbers {
             values.extend(self.rows.iter().map(|row| row[*slot as usize]));
@@ -317,7 +319,8 @@ impl TaskColumns {
                         nulls(*slot),
                     )) as _
                 }),
-                // The slot has a value only if the flag is true.
+                // The slot HAS_METRICS is present only if the flag is true, so its presence bits are the values of the
+                // column.
                 Source::Flag(HAS_METRICS) => Some(Arc::new(BooleanArray::new(bits(HAS_METRICS), None))),
                 Source::Flag(slot) => flags
                     .next()
@@ -336,12 +339,12 @@ impl TaskColumns {
     }
 }
 
-/// The class of the exception, else Spark's end reason.
+/// Returns the class of the exception or, without an exception, Spark's end reason.
 pub fn failure_class<'l>(row: &Row, line: &'l [u8]) -> Option<&'l [u8]> {
     row.text(line, FAILURE_CLASS).or(row.text(line, REASON))
 }
 
-/// Spark's description of the failure.
+/// Returns Spark's description of the failure.
 pub fn failure_reason(row: &Row, line: &[u8]) -> Option<String> {
     [DESCRIPTION, KILL_REASON, LOSS_REASON, FETCH_MESSAGE]
         .into_iter()

@@ -1,5 +1,5 @@
-//! The JSON shapes of task start and task end events, and the row slots that store their values. Source of the keys and
-//! their order: Spark's org.apache.spark.util.JsonProtocol, versions 1.2 to 4.x.
+//! The JSON shapes of task start and task end events, and the row slots that store their values. The keys and their
+//! order are those of Spark's org.apache.spark.util.JsonProtocol, versions 1.2 to 4.x.
 
 use crate::event_log::json::shape::{Kind, Member, shape};
 
@@ -16,7 +16,7 @@ slots! {
     SHUFFLE_REMOTE_TO_DISK_BYTES = 23, SHUFFLE_LOCAL_BYTES = 24, SHUFFLE_READ_RECORDS = 25,
     SHUFFLE_WRITE_BYTES = 26, SHUFFLE_WRITE_NS = 27, SHUFFLE_WRITE_RECORDS = 28,
     INPUT_BYTES = 29, INPUT_RECORDS = 30, OUTPUT_BYTES = 31, OUTPUT_RECORDS = 32,
-    // Computed: the sum of remote and local bytes.
+    // SHUFFLE_READ_BYTES is computed: the sum of remote and local bytes.
     SHUFFLE_READ_BYTES = 33,
     SPECULATIVE = 34, HAS_METRICS = 35,
 }
@@ -44,7 +44,7 @@ const TASK_INFO: &[Member] = shape! {
     "Accumulables" => Kind::Span(ACCUMULABLES),
 };
 
-/// The place of the block that could not be fetched.
+/// Executor and host of the block that could not be fetched.
 const BLOCK_MANAGER: &[Member] = shape! {
     "Executor ID" => Kind::Text(FETCH_EXECUTOR_ID),
     "Host" => Kind::Text(FETCH_HOST),
@@ -134,7 +134,8 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Success and TaskKilled are Spark's own reasons; any other reason, and a missing one, is a failure.
+    /// Returns the outcome for Spark's end reason. Any reason except Success and TaskKilled is a failure, and so is a
+    /// missing reason.
     pub fn of(reason: Option<&[u8]>) -> Outcome {
         match reason {
             Some(b"Success") => Outcome::Success,

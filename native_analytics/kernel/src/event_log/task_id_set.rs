@@ -1,4 +1,5 @@
-//! A set of task ids, stored as pages of bits: Spark numbers tasks without gaps. Distant ids take one page each.
+//! A set of task ids, stored as pages of bits, because Spark numbers tasks without gaps. Ids that are far apart need a
+//! page each.
 
 use foldhash::HashMap;
 
@@ -15,7 +16,7 @@ pub struct TaskIdSet {
 }
 
 impl TaskIdSet {
-    /// Adds `id`. Returns false if the set already has it.
+    /// Adds `id`. Returns false if the set already contains it.
     #[inline]
     pub fn insert(&mut self, id: i64) -> bool {
         let (page, bit) = (id.div_euclid(PAGE), id.rem_euclid(PAGE));
@@ -47,7 +48,7 @@ impl TaskIdSet {
         self.pages.len() + usize::from(self.last.is_some())
     }
 
-    /// Adds all of `others`. Returns the number of ids that both sets have.
+    /// Adds all ids of `others`. Returns the number of ids that both sets contained.
     pub fn append(&mut self, mut others: TaskIdSet) -> u64 {
         self.store_page();
         others.store_page();
@@ -62,7 +63,7 @@ impl TaskIdSet {
         common
     }
 
-    /// Number of ids that are not in `others`.
+    /// Returns the number of ids of this set that are not in `others`.
     pub fn count_missing(&mut self, others: &mut TaskIdSet) -> u64 {
         self.store_page();
         others.store_page();
@@ -85,7 +86,7 @@ mod tests {
     use std::collections::HashSet;
 
     proptest! {
-        /// Counts equal those of a hash set, even when two sets are merged.
+        /// The counts are equal to those of a hash set, even after two sets are merged.
         #[test]
         fn counts_equal_those_of_a_hash_set(
             one in prop::collection::vec(prop_oneof![-10i64..9000, any::<i64>()], 0..100),

@@ -1,6 +1,6 @@
-//! Times in the format of Spark's streaming progress: `2026-11-21T13:05:00.123Z`.
+//! Parses times in the format of Spark's streaming progress, such as `2026-11-21T13:05:00.123Z`.
 
-/// Milliseconds since 1970-01-01 UTC; none for any other text.
+/// Returns a time in milliseconds since 1970-01-01 UTC; `None` for a text in another format.
 pub fn milliseconds(text: &str) -> Option<i64> {
     let text = text.strip_suffix('Z')?;
     let (date, time) = text.split_once('T')?;
@@ -26,7 +26,7 @@ fn numbers(text: &str, separator: char) -> Option<[i64; 3]> {
     parts.next().is_none().then_some(found)
 }
 
-/// Days since 1970-01-01 of a date of the Gregorian calendar (Hinnant, days_from_civil).
+/// Returns the number of days from 1970-01-01 to a date of the Gregorian calendar (Hinnant, days_from_civil).
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year / 400;

@@ -1,4 +1,5 @@
-//! Event logs in Python: one whole log, many logs, a stream of task rows, and a log that grows.
+//! The Python functions and classes for event logs: one whole log, many logs, a stream of task rows, and a log that
+//! grows.
 
 mod fact_translation;
 mod incremental;
@@ -106,7 +107,7 @@ impl EventLog {
     }
 }
 
-/// Runs a read. A panic becomes an error that `except Exception` catches.
+/// Runs `work`. A panic becomes a RuntimeError, which `except Exception` catches.
 fn catch_panics<T>(work: impl FnOnce() -> io::Result<T>) -> PyResult<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(done)) => Ok(done),

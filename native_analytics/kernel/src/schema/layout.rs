@@ -9,7 +9,7 @@ use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorSet};
 
 use super::{Column, Kind, Member, Nested, Plan, SchemaError, Shape, Slot, Slots, arrow_field};
 
-/// Maximum nesting of repeated messages; a message that contains itself would have no end.
+/// Maximum nesting of repeated messages, because a message that contains itself would be nested without end.
 const MAX_NESTING: usize = 8;
 
 impl Plan {
@@ -65,7 +65,7 @@ impl<'a> Layout<'a> {
                 .filter(|field| choice_of(field) == Some(index))
                 .collect();
             if members.is_empty() {
-                continue; // the compiler adds a oneof for each `optional` field
+                continue; // such a oneof belongs to an `optional` field
             }
             let column = self.add(oneof.name().to_owned(), Shape::Scalar(Kind::Text));
             self.plan.choices.push(column);
@@ -99,7 +99,7 @@ impl<'a> Layout<'a> {
         Ok(Slot::Member(self.plan.members.len() - 1))
     }
 
-    /// The fields that become columns. A nested message that is not repeated is skipped.
+    /// Returns the fields that become columns. A nested message that is not repeated is skipped.
     fn shapes<'f>(
         &self,
         fields: impl Iterator<Item = &'f FieldDescriptorProto>,
@@ -155,7 +155,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The kind of a single value; none for a message.
+/// Returns the kind of a single value; `None` for a message.
 fn kind_of(field: &FieldDescriptorProto) -> Option<Kind> {
     Some(match field.r#type() {
         Type::Int32 | Type::Enum => Kind::Int32,

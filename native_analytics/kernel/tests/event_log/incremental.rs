@@ -35,7 +35,7 @@ proptest! {
         prop_assert_eq!(fed(bytes, &pieces), fed(bytes, &[usize::MAX >> 1]));
     }
 
-    /// A decoder that starts at `resume_at` of another one reads every remaining event, and none twice.
+    /// A decoder that starts at `resume_at` of another decoder reads every remaining event, and no event twice.
     #[test]
     fn decoding_continues_at_resume_at(cut in 0usize..LOG.len()) {
         let mut decoder = Decoder::new(Arc::new(options()), 0);
@@ -47,7 +47,7 @@ proptest! {
         prop_assert_eq!(later.resume_at(), LOG.len() as u64);
     }
 
-    /// With any damaged bytes the decoder does not panic, and it counts every line.
+    /// Whatever bytes of a log are damaged, the decoder does not panic, and it counts every line.
     #[test]
     fn every_damaged_line_is_counted(
         changes in prop::collection::vec((0usize..LOG.len(), any::<u8>()), 1..40),

@@ -52,7 +52,7 @@ pub fn read_with_options(bytes: &[u8], options: Options) -> LogTables {
     read_with_threads(bytes, options, 1)
 }
 
-/// With two threads, one decompresses the log while the other one reads it.
+/// With two threads, one thread decompresses the log while the other one reads it.
 pub fn read_with_threads(bytes: &[u8], options: Options, threads: usize) -> LogTables {
     let source = Source::Reader("log".to_owned(), Box::new(Cursor::new(bytes.to_vec())));
     let mut task_batches = TaskBatches::default();

@@ -194,7 +194,8 @@ fn stage_has_the_rows_of_its_busiest_operator() {
     assert_eq!(number(&log, "stages", "operator_rows_max", 0), Some(99));
 }
 
-/// If the members are in Spark's order, the decoder skips all after the last one that it needs; other orders work too.
+/// If the members are in Spark's order, the decoder skips all members after the last one that it needs; other orders
+/// work too.
 #[test]
 fn members_may_have_any_order() {
     let spark = concat!(
@@ -242,7 +243,7 @@ fn members_may_have_any_order() {
     }
 }
 
-/// The members that the decoder skips must be complete too.
+/// A line is malformed even if only a member that the decoder skips is incomplete.
 #[test]
 fn incomplete_object_after_the_last_read_member_is_malformed() {
     let log = read(b"{\"Event\":\"SparkListenerJobStart\",\"Job ID\":0,\"Stage Infos\":[{\"Stage ID\":0,\"Parent IDs\":[],\"x\":1]}\n");

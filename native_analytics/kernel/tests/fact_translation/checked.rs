@@ -1,5 +1,5 @@
-//! Translates events into facts and checks that no event is lost silently. The fuzz target `translation` uses this
-//! module too.
+//! Translates events into facts, and checks that each event without a fact is counted. The fuzz target `translation`
+//! uses this module too.
 
 use prost::Message;
 use sparkfuse_kernel::event_log::fact_translation::contract::Fact;

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use checked::{name, translate};
 use proptest::prelude::*;
 
-/// Values that replace a value of an event, and that Spark does not write in that place.
+/// Values that replace values of events; Spark does not write them in these places.
 const OTHER_VALUES: [&str; 8] = ["null", "-1", "1e308", "9223372036854775808", "\"\"", "[]", "{}", "true"];
 const HEADER: [&str; 4] = [
     "LogStart",
@@ -19,7 +19,7 @@ const HEADER: [&str; 4] = [
 ];
 const LONGEST_LINE: usize = 60_000;
 
-/// The lines of all uncompressed real logs, without the torn last line of a killed driver.
+/// Returns the lines of all uncompressed real logs, without the incomplete last line of a killed driver.
 static LINES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let real = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/logs/real");
     let logs = fs::read_dir(real).unwrap().map(|log| log.unwrap().path());

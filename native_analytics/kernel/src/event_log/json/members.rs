@@ -1,4 +1,4 @@
-//! Reads objects and arrays member by member. A value that the visitor does not read is skipped.
+//! Reads objects and arrays member by member. If the visitor does not read a value, the value is skipped.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Visits the members of an object that must end the line: bytes after it mean that two lines ran together.
+    /// Visits the members of an object that must end the line: bytes after the object mean that two lines ran together.
     pub fn each_member_of_line(
         &mut self,
         visit: impl FnMut(&mut Reader<'a>, &[u8]) -> Result<(), LineError>,
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads what follows a value. Returns true after a comma, false after the closing bracket.
+    /// Reads the comma or closing bracket after a value. Returns true if it is a comma.
     fn comma_or(&mut self, close: u8) -> Result<bool, LineError> {
         self.space();
         let byte = self.peek();
@@ -104,12 +104,13 @@ impl<'a> Reader<'a> {
         Ok(byte == b',')
     }
 
-    /// The string at the reader's position; none for any other value.
+    /// Reads the string at the reader's position; `None` for any other value.
     pub fn text_value(&mut self) -> Result<Option<String>, LineError> {
         Ok(self.borrowed_text()?.map(Cow::into_owned))
     }
 
-    /// The string at the reader's position, borrowed from the line if it has no escapes; none for any other value.
+    /// Reads the string at the reader's position, borrowed from the line if it has no escapes; `None` for any other
+    /// value.
     pub fn borrowed_text(&mut self) -> Result<Option<Cow<'a, str>>, LineError> {
         if self.peek() != b'"' {
             self.skip()?;
@@ -119,8 +120,8 @@ impl<'a> Reader<'a> {
         Ok(Some(as_text(quoted.resolved(self.line))))
     }
 
-    /// The value at the reader's position as text: a string's content, a number or flag as written; none for null,
-    /// objects and arrays.
+    /// Reads the value at the reader's position as text: the content of a string; a number or flag as written; `None`
+    /// for null, objects and arrays.
     pub fn scalar_value(&mut self) -> Result<Option<String>, LineError> {
         Ok(self.borrowed_scalar()?.map(Cow::into_owned))
     }
@@ -136,12 +137,12 @@ impl<'a> Reader<'a> {
         Ok(is_scalar.then(|| as_text(Cow::Borrowed(raw))))
     }
 
-    /// The integer at the reader's position, with or without quotes; none for anything else.
+    /// Reads the integer at the reader's position, with or without quotes; `None` for any other value.
     pub fn whole_value(&mut self) -> Result<Option<i64>, LineError> {
         Ok(self.borrowed_scalar()?.and_then(|number| number.parse().ok()))
     }
 
-    /// The number at the reader's position, with or without a fraction; none for anything else.
+    /// Reads the number at the reader's position, with or without a fraction; `None` for any other value.
     pub fn float_value(&mut self) -> Result<Option<f64>, LineError> {
         let value = self.borrowed_scalar()?;
         Ok(value
@@ -149,7 +150,7 @@ impl<'a> Reader<'a> {
             .filter(|number| number.is_finite()))
     }
 
-    /// The integers of the array at the reader's position.
+    /// Reads the integers of the array at the reader's position.
     pub fn numbers(&mut self, odd: &mut u64) -> Result<Vec<i64>, LineError> {
         let mut found = Vec::new();
         self.each_element(|reader| {

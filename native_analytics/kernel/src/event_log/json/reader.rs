@@ -1,4 +1,4 @@
-//! Reads JSON values in place: a line, and the position of the next byte.
+//! Reads JSON values in place. A reader is a line and the position of the next byte.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub struct Quoted {
 }
 
 impl Quoted {
-    /// The content with escapes resolved; borrowed if there are none.
+    /// Returns the content of the string with escapes resolved, borrowed from the line if there are no escapes.
     pub fn resolved<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]> {
         let raw = &line[self.from..self.to];
         match self.escaped {
@@ -83,10 +83,11 @@ impl<'a> Reader<'a> {
             b'"' => scan::skip_string(self.line, self.at + 1),
             b'{' => scan::skip_container(self.line, self.at + 1, b'{', b'}'),
             b'[' => scan::skip_container(self.line, self.at + 1, b'[', b']'),
-            // N and I begin NaN and Infinity as Python and Jackson write them.
+            // `N` and `I` are the first letters of NaN and Infinity, which Python and Jackson write.
             b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'N' | b'I' => {
                 let rest = &self.line[self.at..];
-                // Stop at a byte that is not part of a number or word: two lines that ran together are an error.
+                // Stop at a byte that is not part of a number or word, so that two lines that ran together are an
+                // error.
                 let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
                 let length = rest.iter().position(|byte| !is_part(byte));
                 Some(self.at + length.unwrap_or(rest.len()))
@@ -102,8 +103,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an integer. Returns none for null and for any value that is not a 64-bit integer; each such value, except
-    /// null, adds one to `odd`.
+    /// Reads an integer. Returns `None` for null and for any value that is not a 64-bit integer. Each value that is
+    /// neither null nor a 64-bit integer adds one to `odd`.
     #[inline(always)]
     pub fn number(&mut self, odd: &mut u64) -> Result<Option<i64>, LineError> {
         let negative = self.peek() == b'-';

@@ -1,8 +1,8 @@
-//! The values of one task event, by slot.
+//! A row: the values of one task event, by slot.
 
-/// Slots of numbers and flags in a row. One bit of `present` marks each value that is present, so 64 is the maximum.
+/// Number of slots for numbers and flags in a row. At most 64 are possible, because each slot has one bit of `present`.
 pub const NUMBERS: usize = 40;
-/// Slots of texts in a row.
+/// Number of slots for texts in a row.
 pub const TEXTS: usize = 16;
 
 /// All number slots of a row, including those without a value.
@@ -39,19 +39,19 @@ impl Row {
         self.odd_values = 0;
     }
 
-    /// The number; none if absent.
+    /// Returns the number in a slot; `None` if it is absent.
     #[inline(always)]
     pub fn number(&self, slot: u8) -> Option<i64> {
         self.has(slot).then(|| self.numbers[slot as usize])
     }
 
-    /// The number; 0 if absent.
+    /// Returns the number in a slot; 0 if it is absent.
     #[inline(always)]
     pub fn number_or_zero(&self, slot: u8) -> i64 {
         self.numbers[slot as usize] & -i64::from(self.has(slot))
     }
 
-    /// All slots. A slot holds a value only if its bit in `present` is set.
+    /// Returns all number slots. A slot holds a value only if the slot's bit in `present` is set.
     #[inline(always)]
     pub fn numbers(&self) -> &Numbers {
         &self.numbers

@@ -1,9 +1,9 @@
 //! Skips strings, objects and arrays without reading their values.
 //!
-//! Only brackets of the skipped container's own kind are counted, so that objects inside an array cost nothing. The
-//! scan checks that brackets balance; it does not check the grammar.
+//! The scan counts only brackets of the same kind as the skipped container's, so that objects inside an array cost
+//! nothing. The scan checks that brackets balance; it does not check the grammar.
 
-/// The index after the bracket that closes the container whose content starts at `at`.
+/// Returns the index after the bracket that closes the container whose content starts at `at`.
 #[inline]
 pub fn skip_container(text: &[u8], at: usize, open: u8, close: u8) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
@@ -21,8 +21,8 @@ pub fn skip_container_scalar(text: &[u8], mut at: usize, open: u8, close: u8) ->
         if byte == b'"' {
             at = skip_string(text, at)?;
         } else if byte == b'\\' {
-            // Valid JSON has no backslash here. The AVX2 scan treats one as an escape, and both scans must agree on any
-            // input.
+            // Valid JSON has no backslash outside strings. The AVX2 scan treats such a backslash as an escape, and both
+            // scans must agree on any input.
             at += usize::from(matches!(text.get(at), Some(b'"' | b'\\')));
         } else if byte == open {
             depth += 1;
@@ -36,7 +36,7 @@ pub fn skip_container_scalar(text: &[u8], mut at: usize, open: u8, close: u8) ->
     None
 }
 
-/// The index after the quote that closes the string whose content starts at `at`.
+/// Returns the index after the quote that closes the string whose content starts at `at`.
 #[inline]
 pub fn skip_string(text: &[u8], at: usize) -> Option<usize> {
     string_end(text, at).map(|(end, _)| end)
@@ -52,7 +52,7 @@ fn quote_or_backslash(text: &[u8], at: usize) -> Option<usize> {
     memchr::memchr2(b'"', b'\\', text.get(at..)?).map(|place| at + place)
 }
 
-/// The index after the closing quote, and whether the string has escapes.
+/// Returns the index after the closing quote of a string, and whether the string has escapes.
 #[inline]
 pub fn string_end(text: &[u8], mut at: usize) -> Option<(usize, bool)> {
     let mut escaped = false;

@@ -13,7 +13,7 @@ pub fn available() -> bool {
     is_x86_feature_detected!("avx2")
 }
 
-/// See `scan::skip_container`. Never panics; must only be called if `available()` is true.
+/// Does the same as `scan::skip_container`. Never panics. Must only be called if `available()` is true.
 #[inline]
 pub fn skip_container(text: &[u8], at: usize, open: u8, close: u8) -> Option<usize> {
     debug_assert!(available());
@@ -50,8 +50,9 @@ fn first_of_two(text: &[u8], mut at: usize) -> Option<usize> {
         .map(|place| at + place)
 }
 
-/// Bits of the bytes that a backslash escapes; `carry` is 1 if the previous step ended in an open escape.
-/// Odd runs of backslashes are found by one addition, as in simdjson (Langdale and Lemire, 2019, section 3.1.1).
+/// Returns a bit for each byte, which is set if a backslash escapes the byte; `carry` is 1 if the previous step ended
+/// with a backslash that escapes the next byte. One addition finds the runs of backslashes with an odd length, as in
+/// simdjson (Langdale and Lemire, 2019, section 3.1.1).
 #[inline(always)]
 fn escaped(backslashes: u64, carry: &mut u64) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;
@@ -84,7 +85,7 @@ fn equal(low: __m256i, high: __m256i, byte: u8) -> u64 {
 fn skip(text: &[u8], start: usize, open: u8, close: u8) -> Option<usize> {
     let mut at = start;
     let mut depth = 1i64;
-    let mut in_string = 0u64; // all bits are set, or none
+    let mut in_string = 0u64; // either all bits are set or no bit
     let mut escape_carry = 0u64;
     while at < text.len() {
         let mut tail = [0u8; STEP];

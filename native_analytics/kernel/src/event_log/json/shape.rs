@@ -55,7 +55,7 @@ impl Key {
     }
 }
 
-/// What to do with a member's value; a number is the slot that stores it.
+/// What to do with a member's value. The number is the slot that stores the value.
 #[derive(Clone, Copy)]
 pub enum Kind {
     Number(u8),
@@ -169,7 +169,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads a key that is not the expected one, and finds it in the shape.
+    /// Reads a key that is not the expected one, and searches the shape for it.
     #[inline(never)]
     fn search(&mut self, shape: &'static [Member], next: &mut usize) -> Result<Kind, LineError> {
         let key = self.key()?;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Longest text of one value in bytes. Longer plans and stack traces are cut.
+/// Maximum length in bytes of the text of one value. Longer texts, such as plans and stack traces, are cut.
 pub const MAX_TEXT_BYTES: usize = 64 << 10;
 
 /// Returns the content of a JSON string as text.
@@ -10,7 +10,7 @@ pub fn text(raw: &[u8]) -> String {
     as_text(unescaped(raw)).into_owned()
 }
 
-/// Returns bytes as text; borrowed if the bytes are borrowed and are UTF-8.
+/// Returns bytes as text. The text is borrowed if the bytes are borrowed and are valid UTF-8.
 pub fn as_text(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
     match bytes {
         Cow::Borrowed(bytes) => match std::str::from_utf8(capped(bytes)) {
@@ -29,12 +29,12 @@ fn capped(bytes: &[u8]) -> &[u8] {
     &bytes[..end]
 }
 
-/// The first characters of a text.
+/// Returns at most `max_chars` characters from the beginning of a text.
 pub fn beginning(text: &str, max_chars: usize) -> &str {
     text.char_indices().nth(max_chars).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Returns the content with escapes resolved; borrowed if there are none.
+/// Returns the content of a string with escapes resolved, borrowed if there are no escapes.
 pub fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
     match memchr::memchr(b'\\', raw) {
         None => Cow::Borrowed(raw),

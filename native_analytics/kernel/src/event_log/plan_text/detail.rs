@@ -1,4 +1,4 @@
-//! Extracts what identifies a plan node: the table or path of a scan or write, the keys of an exchange, join or
+//! Extracts what identifies a plan node: the table or path of a scan or write, or the keys of an exchange, join or
 //! aggregate.
 //!
 //! The rules and cases are in `contracts/shared/node_details.json`; the plugin passes the same cases.
@@ -45,7 +45,8 @@ const WRITERS: [&str; 5] = ["Console", "Foreach", "Kafka", "Memory", "Noop"];
 /// Characters that end a value among the arguments of a version 2 write.
 const VALUE_ENDS: [char; 4] = [',', ')', ']', ' '];
 
-/// Returns what identifies a node, at most 200 characters; empty text if nothing does.
+/// Returns the detail of a node: what identifies the node, in at most 200 characters. The detail is empty if nothing
+/// identifies the node.
 ///
 /// Examples: `lake.orders parquet`, `landing/orders csv`, `hashpartitioning o_custkey`,
 /// `Inner l_orderkey = o_orderkey`, `group by o_custkey`.
@@ -102,13 +103,13 @@ fn command(name: &str, rest: &str) -> String {
     }
 }
 
-/// The table of a catalog entry, which Spark 3.3 prints on separate lines.
+/// Returns the table in the text of a catalog entry; Spark 3.3 prints database and table on separate lines.
 fn catalog_table(text: &str) -> Option<String> {
     let [database, name] = ["\nDatabase: ", "\nTable: "].map(|marker| value_after(text, marker, &['\n']).trim());
     table(&format!("{database}.{name}")).filter(|_| !name.is_empty())
 }
 
-/// The file format, which is a separate argument before the save mode.
+/// Returns the file format: the first word among the arguments between the path and the save mode.
 fn written_format(arguments: &[&str]) -> String {
     arguments[1..]
         .iter()
@@ -167,12 +168,13 @@ fn join(rest: &str) -> String {
     words(&words(kind, if is_null_safe { "null-safe" } else { "" }), &keys)
 }
 
-/// For a join by `a <=> b`, which INTERSECT and EXCEPT also use, Spark's join keys are `coalesce(a, 0), isnull(a)`.
+/// Returns whether a join also matches nulls (`a <=> b`), as joins for INTERSECT and EXCEPT do. For such a join,
+/// Spark's join keys are `coalesce(a, 0), isnull(a)`.
 fn compares_nulls(keys: &str) -> bool {
     keys.contains("coalesce(") && keys.contains("isnull(")
 }
 
-/// The columns of the bracketed list at the beginning of a text, and the text after the list.
+/// Returns the columns of the list in square brackets at the beginning of a text, and the text after the list.
 fn bracketed_keys(text: &str) -> (String, &str) {
     if !text.starts_with('[') {
         return (String::new(), text);
@@ -222,7 +224,7 @@ fn scan(name: &str, node: NodeText<'_>) -> String {
     words(&target, if is_word(&format) { &format } else { "" })
 }
 
-/// Two texts with a space between them, if neither is empty.
+/// Returns both texts, with a space between them if neither is empty.
 fn words(one: &str, other: &str) -> String {
     let space = if one.is_empty() || other.is_empty() { "" } else { " " };
     format!("{one}{space}{other}")

@@ -1,9 +1,10 @@
-//! Names inside Spark's texts of plan nodes: columns, tables and paths.
+//! Finds the names of columns, tables and paths in Spark's texts of plan nodes.
 
 /// Maximum number of paths in one detail.
 const MAX_PATHS: usize = 3;
 
-/// The text between the bracket at `open` and its closing bracket; up to the end of the text if there is none.
+/// Returns the text between the bracket at `open` and its closing bracket, or the rest of the text if there is no
+/// closing bracket.
 pub(super) fn inside(text: &str, open: usize) -> &str {
     let mut depth = 0i32;
     for (at, character) in text[open..].char_indices() {
@@ -38,7 +39,7 @@ fn bracket(character: char) -> i32 {
     }
 }
 
-/// Distinct columns of a list of expressions, in their order, joined by commas.
+/// Returns the distinct columns of a list of expressions, in their order, joined by commas.
 pub(super) fn columns(list: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     let mut add = |name| {
@@ -55,7 +56,8 @@ pub(super) fn columns(list: &str) -> String {
     names.join(", ")
 }
 
-/// The name if the expression is one column such as `day#12L ASC`; it may contain spaces.
+/// Returns the name of the column if the expression is only one column, such as `day#12L ASC`; the name may contain
+/// spaces.
 fn whole_column(expression: &str) -> Option<&str> {
     let (name, id) = expression.split_once('#')?;
     let digits = id.bytes().take_while(u8::is_ascii_digit).count();
@@ -67,7 +69,7 @@ fn whole_column(expression: &str) -> Option<&str> {
     is_only.then(|| name.trim())
 }
 
-/// The words before `#` and digits.
+/// Returns the column names in an expression: the words before `#` and digits.
 fn columns_inside(expression: &str) -> impl Iterator<Item = &str> {
     expression.match_indices('#').filter_map(move |(at, _)| {
         let has_id = expression.as_bytes().get(at + 1).is_some_and(u8::is_ascii_digit);
@@ -77,7 +79,8 @@ fn columns_inside(expression: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The last two parts of a table's name without quotes and without the catalog `spark_catalog`; none for other texts.
+/// Returns the last two parts of a table's name, without quotes and without the catalog `spark_catalog`; `None` for
+/// other texts.
 pub(super) fn table(text: &str) -> Option<String> {
     let name = text.replace(['`', '"'], "");
     let name = name.trim();
@@ -92,7 +95,7 @@ pub(super) fn table(text: &str) -> Option<String> {
     Some(parts.into_iter().rev().collect::<Vec<_>>().join(".")).filter(|name| !name.is_empty())
 }
 
-/// The last two parts of the first name in backticks, such as `` `spark_catalog`.`lake`.`orders` ``.
+/// Returns the last two parts of the first name in backticks, such as `` `spark_catalog`.`lake`.`orders` ``.
 pub(super) fn quoted_table(text: &str) -> Option<String> {
     let mut rest = &text[text.find('`')?..];
     let mut parts = Vec::new();
@@ -103,7 +106,7 @@ pub(super) fn quoted_table(text: &str) -> Option<String> {
     table(&parts.join("."))
 }
 
-/// Different paths of a list, each as its last two components.
+/// Returns the distinct paths of a list, each shortened to its last two components.
 pub(super) fn paths<'t>(all: impl Iterator<Item = &'t str>) -> String {
     let mut names: Vec<String> = Vec::new();
     for name in all.filter(|each| each.trim() != "...").map(path) {
@@ -114,7 +117,8 @@ pub(super) fn paths<'t>(all: impl Iterator<Item = &'t str>) -> String {
     names.join(", ")
 }
 
-/// The last two components of a path, without partition directories such as `day=2026-11-24` and without passwords.
+/// Returns the last two components of a path, without partition directories such as `day=2026-11-24` and without
+/// passwords.
 pub(super) fn path(text: &str) -> String {
     let path = text.replace('`', "");
     let path = path.trim();
@@ -130,7 +134,7 @@ pub(super) fn path(text: &str) -> String {
     components[components.len().saturating_sub(2)..].join("/")
 }
 
-/// The text after a marker, up to one of the end characters; empty if the marker is missing.
+/// Returns the text after a marker, up to one of the end characters; empty if the marker is missing.
 pub(super) fn value_after<'t>(text: &'t str, marker: &str, ends: &[char]) -> &'t str {
     let value = text.split_once(marker).map_or("", |(_, value)| value);
     value.split(ends).next().unwrap_or(value)
@@ -140,7 +144,7 @@ pub(super) fn first_word(text: &str) -> &str {
     leading(text, |character| character > ' ')
 }
 
-/// The word at the beginning of a text; empty if the text begins with another character.
+/// Returns the word at the beginning of a text; empty if the first character does not belong to a word.
 pub(super) fn leading_word(text: &str) -> &str {
     leading(text, is_word_character)
 }

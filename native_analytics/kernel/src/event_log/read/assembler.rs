@@ -49,7 +49,7 @@ impl LogAssembler {
         if std::mem::replace(&mut self.begun, true) {
             self.log.evidence.left_out += self.log.tables.append(done.decoder.tables, self.max_detail_bytes);
         } else {
-            // Most logs have one split.
+            // The first split needs no merge, and most logs have only one split.
             self.log.tables = done.decoder.tables;
         }
         sink.put(done.decoder.task_batches, done.decoder.task_start_batches)

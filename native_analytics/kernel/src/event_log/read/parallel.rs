@@ -12,7 +12,7 @@ use crate::event_log::read::assembler::LogAssembler;
 use crate::event_log::read::read_split::SplitResult;
 use crate::event_log::read::splits::FileSplit;
 
-/// Limits how many splits may be read before the next one is merged.
+/// Limits how many splits may be read before the next split is merged.
 struct ReadAheadLimit {
     next: Mutex<usize>,
     moved: Condvar,

@@ -12,7 +12,7 @@ use crate::event_log::decoder::Decoder;
 use crate::event_log::options::Options;
 use crate::event_log::read::splits::{FileSplit, SplitContent};
 
-/// A buffer fits into the second-level cache together with what is read from it.
+/// Size of a read buffer. A buffer and its decoded values fit into the second-level cache together.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// The result of reading a split.
@@ -35,7 +35,8 @@ impl FileSplit {
 }
 
 thread_local! {
-    /// The read buffer of this thread. It is reused, because most logs are small.
+    /// The read buffer of this thread. The buffer is reused, because most logs are small and a new buffer would cost
+    /// time.
     static THREAD_BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -100,7 +101,7 @@ fn read_compressed(number: usize, source: Bytes, options: &Arc<Options>, may_pre
         decoder.feed(buffer);
         plain.consume(length);
     };
-    // This ends the decompressing thread, so that `compressed_bytes` no longer changes.
+    // Dropping the reader ends the decompressing thread, so that `compressed_bytes` no longer changes.
     drop(plain);
     decoder.finish();
     decoder.flush();

@@ -10,7 +10,8 @@ use crate::event_log::codec::{Bytes, Codec, MAGIC};
 use crate::event_log::evidence::FileEvidence;
 use crate::event_log::log::Source;
 
-/// Large enough that merging costs little, small enough that threads finish at about the same time.
+/// Limits of the size of a split: large enough that merging costs little, small enough that all threads finish at about
+/// the same time.
 const MAX_SPLIT_BYTES: u64 = 32 << 20;
 const MIN_SPLIT_BYTES: u64 = 4 << 20;
 
@@ -71,8 +72,8 @@ fn open(path: &PathBuf, threads: usize) -> io::Result<Vec<SplitContent>> {
         .collect())
 }
 
-/// Offsets of line starts that cut the file into splits, from 0 to its length.
-/// The last splits are the smallest, so that threads finish at about the same time.
+/// Returns the offsets of the line starts at which the file is cut into splits, from 0 to the file's length. The last
+/// splits are the smallest, so that all threads finish at about the same time.
 fn split_offsets(file: &File, length: u64, threads: usize) -> io::Result<Vec<u64>> {
     let wanted = |from: u64| ((length - from) / (threads as u64 * 4)).clamp(MIN_SPLIT_BYTES, MAX_SPLIT_BYTES);
     let mut split_offsets = vec![0];
@@ -88,7 +89,7 @@ fn split_offsets(file: &File, length: u64, threads: usize) -> io::Result<Vec<u64
     Ok(split_offsets)
 }
 
-/// The offset of the first line that begins at `at` or later.
+/// Returns the offset of the first line that begins at `at` or later.
 fn line_start(file: &File, at: u64, length: u64) -> io::Result<u64> {
     let mut from = at - 1;
     let mut buffer = vec![0; 16 << 10];

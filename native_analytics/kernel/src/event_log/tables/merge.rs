@@ -5,7 +5,8 @@ use foldhash::HashMap;
 use crate::event_log::tables::{Application, Executor, Job, SqlExecution, StageInfo, Tables};
 
 impl Tables {
-    /// Adds the tables of a later part of the log. Returns the number of detail rows and failures beyond the limits.
+    /// Adds the tables of a later part of the log. Returns the number of detail rows and failures that the limits left
+    /// out.
     pub fn append(&mut self, later: Tables, max_detail_bytes: usize) -> u64 {
         self.bytes += later.bytes;
         let mut left_out = 0;
@@ -28,7 +29,7 @@ impl Tables {
         for executor in later.executors {
             self.executor(executor.executor_id.clone()).merge(executor);
         }
-        // Plan versions are numbered within a part; they continue the numbers of the earlier parts.
+        // Each part numbers its plan versions from 0, so the number of versions in the earlier parts is added.
         let mut before = HashMap::default();
         for execution in later.sql_executions {
             let ours = self.sql_execution(execution.id);
@@ -56,8 +57,8 @@ impl Tables {
         left_out
     }
 
-    /// A part that begins in the middle of the log has an end or a version without a start; it belongs to the last
-    /// application.
+    /// A part that begins in the middle of the log may have the end or the Spark version of an application without its
+    /// start; these values belong to the last application.
     fn append_applications(&mut self, later: Vec<Application>) {
         for application in later {
             let goes_on = application.app_id.is_none() && application.started_ms.is_none();

@@ -21,7 +21,7 @@ create_exception!(
     "A log belongs to no application; the text is one sentence."
 );
 
-/// Scrubbing by a Python object with the methods `scrub`, `scrub_query` and `select_properties`.
+/// Scrubs texts with a Python object that has the methods `scrub`, `scrub_query` and `select_properties`.
 struct PythonRedaction(Py<PyAny>);
 
 impl PythonRedaction {
@@ -62,7 +62,7 @@ impl FactTranslator {
         self.translator.as_ref().ok_or_else(closed)
     }
 
-    /// Runs without the GIL. A panic closes the translator, because its state is undefined then.
+    /// Runs `work` without the GIL. A panic closes the translator, because its state may be inconsistent.
     fn run<T: Send>(
         &mut self,
         py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Logs that grow: decoded and decompressed piece by piece.
+//! The Python classes that decode and decompress a growing log piece by piece.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

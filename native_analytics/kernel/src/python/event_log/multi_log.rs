@@ -1,4 +1,4 @@
-//! Many logs in one call, read in parallel.
+//! Reads many logs in parallel, in one call from Python.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use crate::event_log::log::Source;
 use crate::event_log::log_tables::LogTables;
 use crate::python::event_log::request::{LogFile, parse_options};
 
-/// Iterates over logs in their order while threads read them in parallel.
+/// Returns logs in the order of the request while threads read them in parallel.
 #[pyclass(module = "sparkfuse_kernel")]
 pub struct EventLogs {
     receiver: Mutex<mpsc::Receiver<(usize, PyResult<LogTables>)>>,

@@ -1,4 +1,4 @@
-//! The arguments of a read: files, tables, limits.
+//! Parses the arguments of the Python functions that read logs: files, tables and limits.
 
 use std::collections::HashSet;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 use crate::event_log::log::Source;
 use crate::event_log::options::{AllowedKeys, Limits, Options};
 
-/// A Python object with a method `read(n)`.
+/// Reads bytes from a Python object with a method `read(n)`.
 struct PythonReader {
     object: Py<PyAny>,
 }
@@ -49,7 +49,7 @@ impl From<LogFile> for Source {
     }
 }
 
-/// Parses the keyword arguments that all readers have.
+/// Parses the keyword arguments that all functions and classes for event logs have.
 pub(super) fn parse_options(
     tables: &[String],
     environment: &[String],

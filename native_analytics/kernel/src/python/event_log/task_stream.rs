@@ -32,7 +32,7 @@ impl TaskSink for TaskRowSender {
     }
 }
 
-/// The receiving end, as a reader for Arrow's C stream.
+/// Receives the batches of task ends; Arrow's C stream reads from this object.
 struct TaskRowReader {
     schema: SchemaRef,
     batches: mpsc::Receiver<RecordBatch>,
@@ -61,7 +61,8 @@ pub struct EventLogStream {
 
 #[pymethods]
 impl EventLogStream {
-    /// Returns Arrow's C stream of the task ends; only the first call succeeds. Reading waits for the consumer.
+    /// Returns Arrow's C stream of the task ends; only the first call succeeds. The log is read only as fast as the
+    /// consumer takes the batches.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -74,7 +75,8 @@ impl EventLogStream {
         capsule(py, Box::new(rows))
     }
 
-    /// Returns all other tables after the log was read. Task rows that were not consumed are dropped.
+    /// Waits until the reading thread has ended, and returns all other tables. Task rows that were not consumed are
+    /// dropped.
     fn finish(&self, py: Python<'_>) -> PyResult<EventLog> {
         drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());
         let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();

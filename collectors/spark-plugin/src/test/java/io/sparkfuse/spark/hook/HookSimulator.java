@@ -29,41 +29,46 @@ import java.util.stream.Collectors;
 /**
  * Runs real hooks with clocks, counters and receipts in memory, for simulations in other languages.
  *
- * <p>Each line of standard input is one JSON object with the field {@code do}; each gets one line
- * of JSON on standard output, in order. The field {@code hook} names one of several hooks and is an
- * empty string by default. The class path is {@code target/test-classes}, {@code target/classes}
- * and that of the tests ({@code mvn dependency:build-classpath}).
+ * <p>Each line of standard input is a command: one JSON object with the name of the command in the
+ * field {@code do}. Each command is answered with one line of JSON on standard output, in order.
+ * The field {@code hook} selects one of several hooks and is an empty string by default. The class
+ * path is {@code target/test-classes}, {@code target/classes} and the class path of the tests
+ * ({@code mvn dependency:build-classpath}).
  *
  * <table>
- *   <caption>Commands; absent fields keep their last value unless a default is given</caption>
- *   <tr><td>configure</td><td>starts a new hook: cluster, app_id, app_attempt, app_start_ms, keys (as
- *     spark.sparkfuse.fuse.publicKeys), policies (list of lines), mode (off, warn or act), hold
- *     (false), without (name of a gate that is left out), signatures (ecdsa by default; with digest, a
- *     signature is the base64 of the SHA-256 of the DER of the public key and the signed text, so that
- *     a schedule costs no time for cryptography)</td></tr>
- *   <tr><td>time</td><td>clock_ms (the driver's monotonic clock), broker_ms (the broker's time at this
- *     moment; it then advances with the clock)</td></tr>
- *   <tr><td>broker</td><td>reachable, acknowledgement_ms (the time that each acknowledgement
- *     takes)</td></tr>
- *   <tr><td>counters</td><td>columns (object; empty: the stage does not run), progress_age_ms,
- *     dropped_events, skipped_events, overflowed, direct_transport, stage_jobs, query_jobs,
- *     stage_tasks (lists of ids), query_owners, shared_by (text); absent fields are 0, false or
- *     empty</td></tr>
- *   <tr><td>controls</td><td>reachable, clear (forgets all records, as a new consumer does), records:
- *     list of key, value (text; null deletes), timestamp_ms, appended (true)</td></tr>
- *   <tr><td>outcome</td><td>what acts return: ended, freed, unfreed, or fault (a text that is
- *     thrown)</td></tr>
- *   <tr><td>job</td><td>what job code does: hold (true or false), reset (true)</td></tr>
- *   <tr><td>deliver</td><td>one record of signals: key, value, timestamp_ms, appended (true), and
- *     meanwhile: a list of lists of commands; the first list runs before the first acknowledgement, the
- *     second before the second</td></tr>
+ *   <caption>Commands and their fields (default in brackets); an absent field without a default
+ *     keeps its last value</caption>
+ *   <tr><td>configure</td><td>starts a new hook; fields: cluster, app_id, app_attempt,
+ *     app_start_ms, keys (as spark.sparkfuse.fuse.publicKeys), policies (list of lines), mode (off,
+ *     warn or act), hold (false), without (name of a gate that is left out), signatures (ecdsa). If
+ *     signatures is digest, a signature is the base64 of the SHA-256 of the public key in DER form
+ *     and the signed text, so that a schedule costs no time for cryptography.</td></tr>
+ *   <tr><td>time</td><td>sets clock_ms (the driver's monotonic clock) and broker_ms (the broker's
+ *     time now, which then advances with clock_ms)</td></tr>
+ *   <tr><td>broker</td><td>sets reachable, and acknowledgement_ms (the time that each
+ *     acknowledgement takes)</td></tr>
+ *   <tr><td>counters</td><td>sets the driver's counters: columns (object; empty if the stage is not
+ *     running), progress_age_ms, dropped_events, skipped_events, overflowed, direct_transport,
+ *     stage_jobs, query_jobs, stage_tasks (lists of ids), query_owners, shared_by (text); an absent
+ *     field is 0, false or empty</td></tr>
+ *   <tr><td>controls</td><td>sets whether the topic controls is reachable, forgets all records if
+ *     clear is true (as a new consumer does), and adds records: a list of key, value (text; null
+ *     deletes), timestamp_ms, appended (true)</td></tr>
+ *   <tr><td>outcome</td><td>sets what acts return: ended, freed, unfreed; or fault, a text that
+ *     acts throw</td></tr>
+ *   <tr><td>job</td><td>does what job code can do: sets the hold (hold is true or false), or closes
+ *     the fuse (reset is true)</td></tr>
+ *   <tr><td>deliver</td><td>delivers one record of the topic signals: key, value, timestamp_ms,
+ *     appended (true), and meanwhile: a list of lists of commands; the first list runs before the
+ *     first acknowledgement, the second before the second</td></tr>
  * </table>
  *
- * <p>The answer to {@code deliver} is {@code receipts} (list of receipts in the order of writing),
- * {@code acts} (list of objects with action, signal_id and the target), {@code shown} (the number
- * of warnings), {@code collector} (the switches, as actions) and {@code faults}; to {@code job},
- * the state for job code; to others, {@code {"ok":true}}. A command that fails is answered with
- * {@code error} and changes nothing else.
+ * <p>The answer to {@code deliver} has the fields {@code receipts} (list of receipts in the order
+ * of writing), {@code acts} (list of objects with action, signal_id and the target), {@code shown}
+ * (the number of warnings), {@code collector} (the switches, as actions) and {@code faults}. The
+ * answer to {@code job} is the state for job code; the answer to other commands is {@code
+ * {"ok":true}}. If a command fails, the answer has the field {@code error}, and nothing else
+ * changes.
  */
 public final class HookSimulator {
   private static final class Simulation {
@@ -74,7 +79,7 @@ public final class HookSimulator {
     private Hook hook;
   }
 
-  /** Accepts a digest of key and text as the signature. */
+  /** Accepts as the signature a digest of the public key and the signed text. */
   private static final class DigestKeys extends PublicKeys {
     @Override
     boolean verifies(ECPublicKey key, String text, String signature) {
