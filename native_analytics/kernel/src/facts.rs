@@ -53,8 +53,8 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Creates a decoder of `message` (full name, such as `sparkfuse.contracts.Fact`) of a serialized
-    /// FileDescriptorSet.
+    /// Creates a decoder of `message` (full name, such as `sparkfuse.contracts.Fact`), which a serialized
+    /// FileDescriptorSet defines.
     pub fn new(descriptor_set: &[u8], message: &str) -> Result<Decoder, SchemaError> {
         let plan = Plan::compile(descriptor_set, message)?;
         let short_name = message.rsplit('.').next().unwrap_or(message);

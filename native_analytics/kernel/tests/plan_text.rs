@@ -1,4 +1,4 @@
-//! Details of plan nodes, tested with the cases that all implementations share.
+//! Tests the details of plan nodes with the cases that all implementations share.
 
 use proptest::prelude::*;
 use sparkfuse_kernel::event_log::json::reader::Reader;

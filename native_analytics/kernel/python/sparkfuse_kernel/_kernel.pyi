@@ -61,7 +61,7 @@ class EventLog:
     other reason, and `without_metrics` those without Task Metrics. Sums cover all task ends with Task Metrics; an
     absent metric counts as 0. Distributions (`wall_ms`, `task_run_ms`, `task_shuffle_read_bytes`, `task_input_bytes`,
     `task_bytes`) are structs of n, sum, min, median, p95 and max, and cover only succeeded task attempts. `wall_ms` is
-    finish time - launch time. `median` is the mean of the two middle values if n is even, `p95` the value at the
+    finish time minus launch time. `median` is the mean of the two middle values if n is even, `p95` the value at the
     nearest rank: sorted[ceil(0.95 n) - 1].
     """
 

@@ -28,9 +28,9 @@ pub enum Codec {
     Plain,
     Zstd,
     Gzip,
-    /// `LZ4BlockOutputStream` of lz4-java.
+    /// The format of `LZ4BlockOutputStream` in lz4-java.
     Lz4,
-    /// `SnappyOutputStream` of snappy-java, also called xerial.
+    /// The format of `SnappyOutputStream` in snappy-java, also called xerial.
     Snappy,
     /// Chunks of compress-lzf.
     Lzf,

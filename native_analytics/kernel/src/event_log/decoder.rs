@@ -17,7 +17,7 @@ use crate::event_log::raw_events::RawEvents;
 use crate::event_log::tables::Tables;
 use crate::event_log::task_columns::TaskColumns;
 
-/// Decodes the lines of one file, or of a part of it that begins and ends at a line.
+/// Decodes the lines of one file, or of a part of a file that consists of whole lines.
 pub struct Decoder {
     options: Arc<Options>,
     row: Row,
@@ -43,7 +43,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Creates a decoder of tables. `offset` is the offset of the first line in its file.
+    /// Creates a decoder that builds tables. `offset` is the offset of the first line in its file.
     pub fn new(options: Arc<Options>, offset: u64) -> Decoder {
         Decoder {
             row: Row::default(),

@@ -126,7 +126,7 @@ impl Evidence {
         self.files.iter().map(|file| file.plain_bytes).sum()
     }
 
-    /// Adds the evidence of a later part of the log. The caller adds the files.
+    /// Adds the evidence of a later part of the log.
     pub fn append(&mut self, later: Evidence) {
         self.files.extend(later.files);
         self.events += later.events;

@@ -1,7 +1,7 @@
 //! Translates the events of one growing log into encoded facts.
 //!
-//! Facts have the event ids and the content that the plugin produces for the same events.
-//! The caller passes raw events in the order of the log; `translator` holds the state between them.
+//! Facts have the event ids and the content that the plugin produces for the same events. The caller passes raw events
+//! in the order of the log; `translator` stores the state between events.
 
 mod application;
 mod cluster;

@@ -1,4 +1,4 @@
-//! JSON lines: a reader that parses values in place, with a fast path for objects whose keys come in a known order.
+//! Reads JSON lines. Values are parsed in place, with a fast path for objects whose keys come in a known order.
 
 pub mod error;
 mod members;

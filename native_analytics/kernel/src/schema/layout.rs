@@ -13,7 +13,8 @@ use super::{Column, Kind, Member, Nested, Plan, SchemaError, Shape, Slot, Slots,
 const MAX_NESTING: usize = 8;
 
 impl Plan {
-    /// Lays out `message` (full name, such as `sparkfuse.contracts.Fact`) of a serialized FileDescriptorSet.
+    /// Lays out `message` (full name, such as `sparkfuse.contracts.Fact`), which a serialized FileDescriptorSet
+    /// defines.
     pub fn compile(descriptor_set: &[u8], message: &str) -> Result<Plan, SchemaError> {
         let set =
             FileDescriptorSet::decode(descriptor_set).map_err(|error| SchemaError::Descriptor(error.to_string()))?;

@@ -145,7 +145,7 @@ pub fn has_plugin(properties: &Properties) -> bool {
         && !enabled.is_some_and(|value| value.trim().eq_ignore_ascii_case("false"))
 }
 
-/// Returns the number at the end of Spark's attempt id ("1", "appattempt_17_0004_000002"), or 0.
+/// Returns the number at the end of Spark's attempt id ("1", "appattempt_17_0004_000002"), or 0 if there is none.
 fn attempt_number(attempt_id: &str) -> i32 {
     let digits = attempt_id.len() - attempt_id.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     match digits {

@@ -13,8 +13,8 @@ const MAX_STAGES: usize = crate::shared::limits::MOST_STAGES;
 const MAX_TAGS: usize = 64;
 const MAX_TAG_CHARS: usize = 256;
 
-/// The stages of a job with their depths: a depth is the length of the longest chain of stages that the stage reads
-/// from, `None` if unknown.
+/// The stages of a job with their depths. The depth of a stage is the length of the longest chain of stages that it
+/// reads from; `None` if unknown.
 pub type StageDepths = HashMap<i32, Option<i32>>;
 
 #[derive(Deserialize)]
@@ -128,7 +128,7 @@ fn depths(stage_ids: &[i32], stages: &[JobStage]) -> StageDepths {
         parents.insert(stage.stage_id, stage.parent_ids.as_deref().unwrap_or_default());
     }
     let mut ordered: Vec<i32> = parents.keys().copied().collect();
-    // Spark numbers parents before their children.
+    // Spark numbers parents before their children, so a parent's depth is known first.
     ordered.sort_unstable();
     for stage in ordered {
         let deepest_parent = parents[&stage]

@@ -1,4 +1,4 @@
-//! Translates task starts and ends. Keys are those of Spark's org.apache.spark.util.JsonProtocol, 3.0 to 4.x.
+//! Translates task starts and ends. The JSON keys are those of Spark's org.apache.spark.util.JsonProtocol, 3.0 to 4.x.
 
 use serde::Deserialize;
 

@@ -19,7 +19,7 @@ pub use crate::event_log::fact_translation::application::Identity;
 
 const MAX_HELD_FACTS: usize = 10_000;
 const MAX_NODE_EVENTS: usize = 128;
-/// Largest record that the contract allows.
+/// Maximum size of a record that the contract allows.
 const MAX_RECORD_BYTES: usize = 256 * 1024;
 
 /// Why the translation of a log must stop.

@@ -8,7 +8,7 @@ use crate::event_log::json::reader::Reader;
 use crate::event_log::plan_text::{NodeText, condition, detail, has_condition};
 use crate::event_log::tables::{Accumulator, PlanNode, SqlExecution, Tables};
 
-/// Deepest level of a plan that is read; each level is a nested call.
+/// Maximum depth to which a plan is read, because each level is a nested call.
 const MAX_PLAN_DEPTH: usize = 400;
 /// Size of a plan node in memory without its metrics and texts, for the limits of tables.
 const PLAN_NODE_BYTES: usize = 144;
@@ -90,7 +90,7 @@ impl Writer<'_> {
         if let Some(id) = id {
             let ours = self.tables.sql_execution(id);
             ours.ended_ms = ended_ms.or(ours.ended_ms);
-            // Spark writes an empty message if the execution succeeded; before version 3.4, it writes none.
+            // Spark writes an empty error message if the execution succeeded; before version 3.4, it writes no message.
             let status = error_message.as_ref().map(|message| match message.is_empty() {
                 true => "succeeded",
                 false => "failed",

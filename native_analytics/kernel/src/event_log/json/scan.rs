@@ -42,7 +42,7 @@ pub fn skip_string(text: &[u8], at: usize) -> Option<usize> {
     string_end(text, at).map(|(end, _)| end)
 }
 
-/// The index of the first quote or backslash from `at` on.
+/// Returns the index of the first quote or backslash from `at` on.
 #[inline]
 fn quote_or_backslash(text: &[u8], at: usize) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
@@ -93,7 +93,7 @@ mod tests {
     }
 
     proptest! {
-        /// A string ends at its first quote without an escape.
+        /// A string ends at the first quote that no backslash escapes.
         #[test]
         fn string_ends_at_first_unescaped_quote(text in r#"[a-c\x7f\x80"\\ ]{0,80}"#, from in 0usize..10) {
             let bytes = text.as_bytes();

@@ -21,7 +21,7 @@ pub fn skip_container(text: &[u8], at: usize, open: u8, close: u8) -> Option<usi
     unsafe { skip(text, at, open, close) }
 }
 
-/// The index of the first quote or backslash from `at` on. Must only be called if `available()` is true.
+/// Returns the index of the first quote or backslash from `at` on. Must only be called if `available()` is true.
 #[inline]
 pub fn quote_or_backslash(text: &[u8], at: usize) -> Option<usize> {
     debug_assert!(available());

@@ -9,7 +9,7 @@ use crate::event_log::plan_text::identifiers::{
     columns, first_word, inside, is_word, leading_word, path, paths, quoted_table, split, table, value_after,
 };
 
-/// Longest detail, in characters.
+/// Maximum length of a detail, in characters.
 const MAX_CHARS: usize = 200;
 /// Only the beginning of a node's texts is parsed, because Spark does not limit their length.
 const MAX_PARSED_CHARS: usize = 2_000;
@@ -40,7 +40,7 @@ const V2_WRITES: [&str; 10] = [
 const SAVE_MODES: [&str; 4] = ["Append", "ErrorIfExists", "Ignore", "Overwrite"];
 /// Scans that name no table and no path.
 const OTHER_SCANS: [&str; 2] = ["ExistingRDD", "OneRowRelation"];
-/// Formats without a table, which Spark names only in the class of the writer, such as `NoopWrite`.
+/// Formats that have no table; Spark names them only in the class of the writer, such as `NoopWrite`.
 const WRITERS: [&str; 5] = ["Console", "Foreach", "Kafka", "Memory", "Noop"];
 /// Characters that end a value among the arguments of a version 2 write.
 const VALUE_ENDS: [char; 4] = [',', ')', ']', ' '];

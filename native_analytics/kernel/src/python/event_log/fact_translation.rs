@@ -1,4 +1,4 @@
-//! `FactTranslator` for Python: raw events of a growing log to records of facts.
+//! `FactTranslator` for Python, which translates raw events of a growing log into records of facts.
 
 use std::collections::BTreeMap;
 

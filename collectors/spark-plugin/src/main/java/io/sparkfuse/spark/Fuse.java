@@ -40,7 +40,7 @@ public final class Fuse {
     state.reset();
   }
 
-  /** Sets or removes the hold; while it is set, no work of this application is stopped. */
+  /** Sets or removes the hold; while the hold is set, no work of this application is stopped. */
   public static void hold(boolean holds) {
     state.setHold(holds);
   }

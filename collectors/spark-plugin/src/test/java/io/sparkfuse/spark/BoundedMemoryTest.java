@@ -30,8 +30,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests guarantee 09 with the real listener, queue, sender and Kafka client, and a broker that
- * never answers.
+ * Tests guarantee 09 of docs/plugin.md (limited memory) with the real listener, queue, sender and
+ * Kafka client, and a broker that never answers.
  */
 class BoundedMemoryTest {
   private static final long DRIVER_BYTES = 32L << 20;

@@ -31,8 +31,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 import scala.Option;
 
 /**
- * Tests guarantee 01 with a real SparkContext: for any error in any entry point of the plugin, the
- * job's result is right, the context stays alive, and the lost facts are counted.
+ * Tests guarantee 01 of docs/plugin.md with a real SparkContext: for any error in any entry point
+ * of the plugin, the job's result is right, the context stays alive, and the lost facts are
+ * counted.
  */
 class ErrorGuaranteesTest {
   /** An Error that stands for ThreadDeath, which newer JVMs no longer have. */

@@ -34,7 +34,7 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests the guarantees that need only a real Spark in one JVM. */
+/** Tests those guarantees of docs/plugin.md that need only a real Spark in one JVM. */
 class GuaranteesTest {
   private final TestPlugin.Memory memory = new TestPlugin.Memory();
 

@@ -132,7 +132,7 @@ class ListenerBench {
         queue.dropped(Lane.BULK) + queue.dropped(Lane.RESERVED));
   }
 
-  /** A broker that accepts every record at once. */
+  /** A broker that accepts every record immediately. */
   private static RecordSink everything(DeliveryCounters deliveries) {
     return new RecordSink() {
       @Override

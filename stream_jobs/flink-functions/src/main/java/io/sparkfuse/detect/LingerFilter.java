@@ -3,8 +3,8 @@ package io.sparkfuse.detect;
 import org.apache.flink.table.api.dataview.MapView;
 
 /**
- * Passes the rows of a subject, such as a task, on which a condition matches, and all its rows for
- * some time after the last match.
+ * Passes the rows of a subject, such as a task, on which a condition matches, and all rows of the
+ * subject in its linger time, which is a limited time after the last match.
  *
  * <p>The following steps therefore receive every row that can start, continue or resolve a finding.
  * A subject without a match has no state.

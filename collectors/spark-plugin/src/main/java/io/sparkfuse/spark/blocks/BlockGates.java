@@ -72,7 +72,7 @@ final class BlockGates {
 
   private BlockGates() {}
 
-  /** Returns all gates except the named one; throws if there is none of that name. */
+  /** Returns all gates except the named one; throws if there is no gate of that name. */
   static List<Gate> without(String name) {
     List<Gate> rest = new ArrayList<>(ALL);
     if (!rest.removeIf(gate -> gate.name.equals(name))) {

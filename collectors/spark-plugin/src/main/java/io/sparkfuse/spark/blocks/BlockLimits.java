@@ -20,8 +20,8 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.SparkFirehoseListener;
 
 /**
- * Enforces the limits of blocks in this driver: it cancels only the jobs that carry the tag of a
- * block over its limit.
+ * Enforces the limits of blocks in this driver. It cancels only jobs that carry the tag of a block
+ * that has exceeded a limit.
  */
 public final class BlockLimits {
   private static final long TICK_MS = 200;

@@ -24,7 +24,7 @@ final class RunningJobs {
   private static final int MAX_TAGS = 16;
   private static final int MAX_CHARS = 256;
 
-  /** Spark Connect adds a tag for each operation; Spark 4 also adds one for each session. */
+  /** Spark Connect adds a job tag for each operation; Spark 4 also adds one for each session. */
   private static final Pattern SESSION =
       Pattern.compile(
           "SparkConnect_OperationTag_User_(.*)_Session_(.*)_Operation_.*"

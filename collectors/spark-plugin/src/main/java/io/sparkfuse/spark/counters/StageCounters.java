@@ -8,7 +8,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Counts one stage attempt in the driver, under the column names of the view stage_live.
+ * Counts the work of one stage attempt in the driver. The counters have the column names of the
+ * view stage_live.
  *
  * <p>Counts ended tasks with the metrics of their end event, and running tasks with the metrics of
  * their last progress report. Guarded by the lock of its {@link StageRegistry}.
@@ -34,7 +35,7 @@ final class StageCounters {
 
     long spilledSinceProgressBytes;
 
-    /** Null until the task spills. */
+    /** Time since the last spill of the task; null until the task spills. */
     Long sinceSpillMs;
 
     long cpuSinceProgressMs;

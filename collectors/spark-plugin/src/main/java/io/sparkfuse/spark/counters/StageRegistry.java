@@ -22,9 +22,9 @@ import java.util.function.LongSupplier;
  * Counters of the running jobs and stages of this application, from the driver's listener and from
  * the progress that executors report. Thread-safe; each call is short.
  *
- * <p>Memory is limited to a few megabytes: a stage is forgotten after its last task. Beyond the
- * limits, the oldest stages and jobs are forgotten, and further running tasks are only counted; see
- * {@link #forgotten}.
+ * <p>Memory is limited to a few megabytes: a stage is forgotten after its last task has ended.
+ * Beyond the limits, the oldest stages and jobs are forgotten, and further running tasks are only
+ * counted; see {@link #forgotten}.
  */
 public final class StageRegistry {
   static final int MAX_STAGES = 2_000;
@@ -131,8 +131,8 @@ public final class StageRegistry {
   }
 
   /**
-   * Forgets an ended stage without running tasks. A task that still runs occupies a slot, so its
-   * stage is kept.
+   * Forgets an ended stage without running tasks. A stage with running tasks is kept, because its
+   * tasks still occupy slots.
    */
   private void forgetIfOver(StageCounters counters) {
     if (counters.ended() && counters.runningTasks().isEmpty()) {
@@ -204,7 +204,7 @@ public final class StageRegistry {
     return new TreeSet<>(jobs.ofExecution(executionId));
   }
 
-  /** Returns the running jobs with a job tag or of a job group. */
+  /** Returns the running jobs that carry a job tag or belong to a job group. */
   public synchronized Set<Integer> jobsOfTag(String tag) {
     return new TreeSet<>(jobs.ofTag(tag));
   }

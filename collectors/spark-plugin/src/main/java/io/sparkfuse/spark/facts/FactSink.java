@@ -3,7 +3,10 @@ package io.sparkfuse.spark.facts;
 import io.sparkfuse.contracts.Fact;
 import java.util.List;
 
-/** Destination of a sampler's facts: through the driver, to Kafka, or into the driver's queue. */
+/**
+ * Where a sampler sends its facts: to the driver by RPC, directly to Kafka, or into the driver's
+ * own queue.
+ */
 public interface FactSink {
   /** Returns whether the collector is on and the application is known. */
   boolean ready();

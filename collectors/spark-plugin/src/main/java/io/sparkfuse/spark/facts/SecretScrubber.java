@@ -65,8 +65,8 @@ public final class SecretScrubber {
   }
 
   /**
-   * Returns the text without most stack frames, so that the causes fit. Spark writes the outermost
-   * exception first and the root cause last, with some fifty frames after each.
+   * Returns the text without most stack frames, so that all causes fit into the limit. Spark writes
+   * the outermost exception first and the root cause last, with some fifty frames after each.
    */
   private static String condensed(String text) {
     int length = searched(text);
@@ -105,8 +105,8 @@ public final class SecretScrubber {
   }
 
   /**
-   * Returns how many characters of a text are searched. The searched part ends at a blank, because
-   * half a word could be a secret whose end is missing.
+   * Returns how many characters of a text are searched for secrets. The searched part ends at a
+   * blank, because half a word could be a secret whose end is missing.
    */
   private static int searched(String text) {
     if (text.length() <= Scrubbing.MOST_SEARCHED) {

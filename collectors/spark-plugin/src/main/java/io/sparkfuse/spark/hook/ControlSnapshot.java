@@ -51,7 +51,7 @@ final class ControlSnapshot {
       return unreachable();
     }
     if (unverified != null) {
-      return unverified; // the record may have replaced a hold
+      return unverified; // an unverified record may have replaced a hold
     }
     for (Control control : controls) {
       if (inForce(control, ControlBook.HOLD, nowMs) && covers(control, signal, cluster)) {

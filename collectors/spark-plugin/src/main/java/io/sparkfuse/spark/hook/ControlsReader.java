@@ -15,9 +15,9 @@ import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * Reads the compacted topic {@code controls} to its end, without a consumer group. A verified
- * signal creates the consumer, and a minute without a signal closes it; each new consumer reads the
- * whole topic.
+ * Reads the compacted topic {@code controls} to its end, without a consumer group. The consumer is
+ * created when a verified signal arrives, and closed after a minute without a signal. Each new
+ * consumer reads the whole topic.
  */
 final class ControlsReader implements Controls {
   private static final long CLOSE_MS = 200;
@@ -46,7 +46,7 @@ final class ControlsReader implements Controls {
       return complete
           ? book.snapshot()
           : ControlSnapshot.unreachable("the end was not reached in " + limitMs + " ms");
-    } catch (RuntimeException fault) { // the caller then stops nothing
+    } catch (RuntimeException fault) { // without the controls, the caller stops nothing
       PluginLog.warnOncePerMinute("the controls of the fuse cannot be read", fault);
       close();
       return ControlSnapshot.unreachable(String.valueOf(fault.getMessage()));

@@ -36,8 +36,8 @@ final class EvidenceGates {
   }
 
   /**
-   * Refuses if the counters may be incomplete or old; without reliable counters the hook never
-   * acts.
+   * Refuses a signal if the counters may be incomplete or old; without reliable counters the hook
+   * never acts.
    */
   static GateResult blind(GateContext context) {
     String reason = context.isSwitch() ? null : blindness(context);

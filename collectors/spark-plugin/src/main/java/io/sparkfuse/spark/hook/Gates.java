@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * The gates between a signal and an act, in their order. Each is a pure function of one {@link
- * GateContext}, so that a test can remove one gate and show what the gate prevents. The first gate
- * that does not pass decides.
+ * The gates between a signal and an act, in the order in which they are evaluated. Each gate is a
+ * pure function of one {@link GateContext}, so that a test can remove one gate and show what the
+ * gate prevents. The first gate that does not pass decides.
  *
  * <p>A signal that passes the admission gates uses up its generation, even if a later gate refuses
  * it.

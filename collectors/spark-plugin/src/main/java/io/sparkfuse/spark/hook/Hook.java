@@ -77,7 +77,10 @@ final class Hook {
     }
   }
 
-  /** Returns the message, or null if no key of this job has signed it for its purpose. */
+  /**
+   * Returns the message, or null if no key of this job has signed it for the purpose of the
+   * message.
+   */
   private SignedMessage verified(String json) {
     String fault;
     try {
@@ -113,7 +116,8 @@ final class Hook {
     try {
       signal = MessageReader.signal(signed.getPayload());
       if (signal.getAction().equals(Actions.EXTERNAL_STOP)) {
-        // No receipt is written, because it could be mistaken for the external actuator's answer.
+        // The hook writes no receipt here, because it could be mistaken for the external actuator's
+        // answer.
         PluginLog.info("Sparkfuse: a signal for the external actuator is not for this hook");
         return;
       }
@@ -147,7 +151,10 @@ final class Hook {
     }
   }
 
-  /** Writes a receipt and returns the broker's time, or null if it was not acknowledged. */
+  /**
+   * Writes a receipt and returns the broker's time, or null if the broker did not acknowledge the
+   * receipt.
+   */
   private BrokerTime acknowledged(String receipt) {
     long brokerMs = edge.receipts.writeAndWait(receipt, ACKNOWLEDGED_MS);
     return brokerMs == ReceiptWriter.UNKNOWN ? null : new BrokerTime(brokerMs, edge.clock.ms());

@@ -49,7 +49,8 @@ final class JsonFields {
 
   double number(String key) {
     Object value = map.get(key);
-    // The JSON of proto3 omits fields that are not set; a zero that is set is written.
+    // The JSON of proto3 omits fields that are not set, so an absent field is 0; a field that is
+    // set to 0 is written.
     require(value == null || value instanceof Number, key + " is not a number");
     return value == null ? 0 : ((Number) value).doubleValue();
   }

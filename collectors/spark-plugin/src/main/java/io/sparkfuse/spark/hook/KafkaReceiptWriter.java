@@ -16,9 +16,9 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Writes receipts to Kafka. Receipts that the hook waits for have a producer of their own: a
- * verified signal creates it, and a minute without a signal closes it. Other receipts use the
- * plugin's sender.
+ * Writes receipts to Kafka. Receipts that the hook waits for have a producer of their own. This
+ * producer is created when a verified signal arrives, and closed after a minute without a signal.
+ * Other receipts use the plugin's sender.
  */
 final class KafkaReceiptWriter implements ReceiptWriter {
   /**

@@ -13,8 +13,8 @@ final class PermissionGates {
   private PermissionGates() {}
 
   /**
-   * Refuses a signal if this job does not have its policy, or if the policy does not allow the
-   * action.
+   * Refuses a signal if this job does not have the signal's policy, or if the policy does not allow
+   * the action.
    */
   static GateResult policy(GateContext context) {
     Signal signal = context.signal;
@@ -78,7 +78,7 @@ final class PermissionGates {
 
   /**
    * Refuses a stop without the approval that the policy requires. A probe needs no approval:
-   * otherwise every probe would be refused, which would count as a correct answer.
+   * otherwise the hook would refuse every probe, and each refusal would count as a correct answer.
    */
   static GateResult approval(GateContext context) {
     if (!context.stopsNow() || context.policy == null || !context.policy.requiresApproval) {

@@ -7,7 +7,7 @@ import java.util.List;
 
 /** What the fuse may do about one rule, and the conditions on the hook's counters. Immutable. */
 final class Policy {
-  /** One comparison of a counter. */
+  /** One condition: the comparison of a counter with a value. */
   static final class Condition {
     final String column;
     final String operator;

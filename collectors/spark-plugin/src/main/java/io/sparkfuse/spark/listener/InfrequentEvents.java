@@ -11,7 +11,8 @@ import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 /**
  * Copies the infrequent events: executors, nodes, resource profiles, SQL and streaming.
  *
- * <p>Event classes that are not in spark-core of every version are recognised by name.
+ * <p>Events whose classes are not in spark-core of every Spark version are recognised by class
+ * name.
  */
 final class InfrequentEvents {
   private static final String PROFILE_ADDED =

@@ -5,7 +5,7 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.Set;
 
-/** Names the key columns of an aggregate, a join or an exchange. */
+/** Extracts the names of the key columns of an aggregate, a join or an exchange. */
 final class KeyDetail {
   private static final Set<String> JOIN_TYPES =
       new HashSet<>(
@@ -54,8 +54,8 @@ final class KeyDetail {
   }
 
   /**
-   * For a join by {@code a <=> b}, which INTERSECT and EXCEPT also use, Spark's join keys are
-   * {@code coalesce(a, 0), isnull(a)}.
+   * Returns whether a join also matches nulls ({@code a <=> b}), as joins for INTERSECT and EXCEPT
+   * do. For such a join, Spark's join keys are {@code coalesce(a, 0), isnull(a)}.
    */
   private static boolean comparesNulls(String keys) {
     return keys.contains("coalesce(") && keys.contains("isnull(");

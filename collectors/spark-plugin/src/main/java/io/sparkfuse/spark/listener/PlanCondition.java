@@ -10,8 +10,8 @@ import java.util.regex.Pattern;
  * Extracts the condition of a filter or join without literals: columns, comparison operators and
  * the join type, in their order.
  *
- * <p>The words and cases are in contracts/shared/plan_conditions.yaml; the readers of event logs
- * extract the same conditions.
+ * <p>The recognised words and the test cases are in contracts/shared/plan_conditions.yaml; the
+ * readers of event logs extract the same conditions.
  */
 final class PlanCondition {
   static final int MAX_CONDITION_CHARS = PlanConditions.MOST_CHARS;

@@ -7,7 +7,7 @@ import java.util.List;
 final class PlanText {
   private PlanText() {}
 
-  /** Returns what follows a marker, up to one of the given end characters. */
+  /** Returns the text after a marker, up to one of the given end characters. */
   static String valueAfter(String text, String marker, String ends) {
     int start = text.indexOf(marker);
     if (start < 0) {

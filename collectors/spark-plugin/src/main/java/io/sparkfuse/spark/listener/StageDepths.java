@@ -8,8 +8,8 @@ import org.apache.spark.scheduler.StageInfo;
 
 /**
  * Computes the depth of stages: the length of the longest chain of stages that a stage reads from.
- * Skipped stages count; only the job's start event contains them. Used by one thread; the oldest
- * entries beyond a limit are forgotten.
+ * The chain includes skipped stages, which only the job's start event contains. Used by one thread;
+ * the oldest entries beyond a limit are forgotten.
  */
 final class StageDepths {
   static final int MAX = 20_000;
@@ -30,7 +30,7 @@ final class StageDepths {
         ScalaAccess.list(ScalaAccess.get(event, "stageInfos"), JobFacts.MAX_STAGES)) {
       stages.put(((StageInfo) stage).stageId(), (StageInfo) stage);
     }
-    // Spark gives parents lower ids than their children, so the parents come first.
+    // Spark gives parents lower ids than their children, so a parent's depth is known first.
     Map<Integer, Integer> found = new LinkedHashMap<>();
     stages.forEach((id, stage) -> found.put(id, depth(stage, found)));
     depths.putAll(found);

@@ -33,7 +33,7 @@ final class StageFacts {
    * Returns the fact of a submitted stage attempt.
    *
    * @param firstJob the first running job that uses the stage, or null if none is known
-   * @param depth null if the start of its job was not received
+   * @param depth the depth of the stage, or null if the start of its job was not received
    */
   static StageStarted started(
       StageInfo stage, Properties properties, Integer firstJob, Integer depth) {

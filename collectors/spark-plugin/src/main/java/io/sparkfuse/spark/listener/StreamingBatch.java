@@ -122,8 +122,8 @@ final class StreamingBatch {
   }
 
   /**
-   * Adds the lag of a source: for Kafka the offsets of the slowest partition and the bytes of all
-   * partitions, for Delta the outstanding bytes.
+   * Adds the lag of a source: for Kafka, the number of offsets by which the slowest partition is
+   * behind and the estimated bytes of all partitions; for Delta, the outstanding bytes.
    */
   private static void lag(Map<?, ?> metrics, StreamingProgress.Builder fact) {
     number(metrics.get("maxOffsetsBehindLatest"))

@@ -77,7 +77,7 @@ final class StreamingFacts {
     return Fact.newBuilder().setEventTimeMs(nowMs).setStreamingEnded(fact);
   }
 
-  /** Returns the user's name of a query, or null. */
+  /** Returns the name that the user gave the query, or null. */
   static String name(Object holder) {
     String name = ScalaAccess.text(holder, "name");
     return name == null ? null : SecretScrubber.shortened(name, MAX_NAME_CHARS);

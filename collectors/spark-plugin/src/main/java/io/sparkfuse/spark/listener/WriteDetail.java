@@ -23,7 +23,7 @@ final class WriteDetail {
               "WriteToDataSourceV2"));
 
   /**
-   * Formats without a table, which Spark names only in the class of the writer, such as {@code
+   * Formats that have no table; Spark names them only in the class of the writer, such as {@code
    * NoopWrite}.
    */
   private static final List<String> WRITERS =
@@ -50,14 +50,19 @@ final class WriteDetail {
     return target.isEmpty() || format.isEmpty() ? target : target + " " + format;
   }
 
-  /** Returns the table of a catalog entry, which Spark 3.3 prints on separate lines. */
+  /**
+   * Returns the table in the text of a catalog entry; Spark 3.3 prints database and table on
+   * separate lines.
+   */
   private static String catalogTable(String text) {
     String database = PlanText.valueAfter(text, "\nDatabase: ", "\n").trim();
     String name = PlanText.valueAfter(text, "\nTable: ", "\n").trim();
     return name.isEmpty() ? "" : TargetName.tableOf(database + "." + name);
   }
 
-  /** Returns the name of the file format, which is a separate argument before the save mode. */
+  /**
+   * Returns the file format: the first word among the arguments between the path and the save mode.
+   */
   private static String writtenFormat(List<String> arguments) {
     Set<String> modes =
         new HashSet<>(Arrays.asList("Append", "ErrorIfExists", "Ignore", "Overwrite"));

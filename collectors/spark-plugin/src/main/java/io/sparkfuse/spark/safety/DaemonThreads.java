@@ -11,7 +11,8 @@ public final class DaemonThreads {
   public static Thread of(String name, FaultCounter faults, Runnable work) {
     Thread thread = new Thread(work, "sparkfuse-" + name);
     thread.setDaemon(true);
-    // The default handler of an executor ends the JVM on an Error.
+    // The handler is needed because Spark's default handler in an executor ends the JVM on an
+    // Error.
     thread.setUncaughtExceptionHandler((dead, fault) -> faults.caught(fault));
     return thread;
   }

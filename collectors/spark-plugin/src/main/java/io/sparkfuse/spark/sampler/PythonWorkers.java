@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Reads the CPU time and memory of the Python workers below this JVM from /proc; on systems other
- * than Linux, all values are zero.
+ * Reads from /proc the CPU time and memory of the Python workers that descend from this JVM's
+ * process; on systems other than Linux, all values are zero.
  *
  * <p>The plugin cannot see which worker serves which task, so it assigns CPU time to stalled tasks
  * with care: see {@link #cpuBeyond}.
@@ -121,7 +121,10 @@ final class PythonWorkers {
     return out + (more > 0 ? "; or one of " + more + " more" : "") + NO_FRAMES;
   }
 
-  /** Returns process id, state and wait channel of the kernel, or null if the process has ended. */
+  /**
+   * Returns the process id, state and kernel wait channel of a process, or null if the process has
+   * ended.
+   */
   private String describe(String pid) {
     try {
       Path folder = proc.resolve(pid);
@@ -194,8 +197,8 @@ final class PythonWorkers {
       if (parent.equals(ownPid)) {
         return true;
       }
-      if (table.get(parent)[0].equals(
-          "java")) { // an executor that the driver started on the same host
+      // The worker belongs to an executor that the driver started on the same host.
+      if (table.get(parent)[0].equals("java")) {
         return false;
       }
       parent = table.get(parent)[1];
@@ -219,8 +222,8 @@ final class PythonWorkers {
   }
 
   /**
-   * Splits the line in /proc/PID/stat. The name can contain blanks and brackets, so fields are
-   * counted from its last bracket.
+   * Splits the line in /proc/PID/stat. The name of the process can contain blanks and brackets, so
+   * fields are counted from the last bracket of the line.
    */
   static String[] fields(String stat) {
     int nameEnd = stat.lastIndexOf(')');

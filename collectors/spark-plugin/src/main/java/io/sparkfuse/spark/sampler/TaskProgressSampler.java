@@ -14,7 +14,8 @@ import java.util.List;
  */
 final class TaskProgressSampler {
   /**
-   * A stalled task that uses less than this share of one core is idle: timers and noise use less.
+   * A stalled task that uses less than this share of one core counts as idle: timers and other
+   * background work stay below this share.
    */
   private static final double BUSY_SHARE = 0.05;
 

@@ -22,7 +22,8 @@ final class Backlog {
   static final int BLOCK_BYTES = 64 << 10;
 
   /**
-   * A small backlog has at least this many blocks, so that the shares of priorities have an effect.
+   * Minimum number of blocks that fit into a backlog, so that the shares of memory for the
+   * priorities have an effect.
    */
   private static final int MIN_BLOCKS = 128;
 

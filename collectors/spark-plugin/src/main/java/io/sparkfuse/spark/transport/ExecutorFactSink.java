@@ -52,8 +52,8 @@ public final class ExecutorFactSink implements FactSink {
     this.sinks = sinks;
     this.faults = faults;
     this.encoder = new FactEncoder(collector);
-    // The delay is random, because executors of one application must not all open a client in the
-    // same second.
+    // This time is random, because executors of one application must not all open a Kafka client in
+    // the same second.
     this.patienceMs = (long) (settings.executorPatienceMs * (1 + Math.random() / 2));
   }
 

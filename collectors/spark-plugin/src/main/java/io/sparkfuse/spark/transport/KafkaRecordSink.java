@@ -71,7 +71,8 @@ public final class KafkaRecordSink implements RecordSink {
           if (fault == null) {
             deliveries.acknowledgedOne();
           } else if (Thread.currentThread() == caller) {
-            // No metadata or a full buffer: the client throws before it accepts the record.
+            // The client reports missing metadata or a full buffer on this thread, before it
+            // accepts the record.
             refusal[0] = fault;
           } else {
             deliveries.failedOne();

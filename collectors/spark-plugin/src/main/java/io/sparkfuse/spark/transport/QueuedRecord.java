@@ -81,7 +81,7 @@ public final class QueuedRecord {
 
   /**
    * Returns an item for an encoded fact of an executor; the fact keeps its collector name and
-   * number.
+   * sequence number.
    */
   public static QueuedRecord forwarded(byte[] ready) {
     return new QueuedRecord(FACTS, Priority.BULK, null, ready, READY_BYTES + ready.length);

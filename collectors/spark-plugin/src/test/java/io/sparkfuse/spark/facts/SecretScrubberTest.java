@@ -27,8 +27,8 @@ class SecretScrubberTest {
   private static final Path CASES = Paths.get("../../contracts/shared/scrubbing_cases.json");
 
   /**
-   * A time limit far above the time for any hostile text, and below the time of a pattern that
-   * backtracks.
+   * Time limit for scrubbing a hostile text: far above the normal time, and below the time of a
+   * pattern that backtracks.
    */
   private static final long MOST_MS = 60_000;
 
@@ -166,7 +166,10 @@ class SecretScrubberTest {
     assertTrue(scrubbed.matches("\u20ac+"));
   }
 
-  /** The text is that of test_rules_scrubbing.py, so that both scrubbers give the same result. */
+  /**
+   * The last cause of a long stack is kept. test_rules_scrubbing.py tests the same text, so that
+   * both scrubbers give the same result.
+   */
   @Test
   void lastCauseOfLongStackIsKept() {
     StringBuilder frames = new StringBuilder();

@@ -54,7 +54,10 @@ class HookTest {
     }
   }
 
-  /** No receipt is written, because it could be mistaken for the external actuator's answer. */
+  /**
+   * The hook writes no receipt for an external_stop, because it could be mistaken for the external
+   * actuator's answer.
+   */
   @Test
   void externalStopIsNotForTheHook() {
     String policy = HookScenario.POLICY.replace("stop_application", "external_stop");
@@ -99,7 +102,10 @@ class HookTest {
     assertEquals(1, all.faults.count());
   }
 
-  /** The receipt states how long the hook waited, and the event names the stopped blocks. */
+  /**
+   * If the hook waits for a safe point, a receipt states how long it waited, and the event names
+   * the stopped blocks.
+   */
   @Test
   void actWaitsForSafePoint() {
     all.edge.safePointMs = 9_000;
@@ -112,7 +118,10 @@ class HookTest {
     assertEquals(Arrays.asList("sparkfuse-block.0123456789abcdef.orders"), event.get("blocks"));
   }
 
-  /** All gates are evaluated again after the wait. */
+  /**
+   * After the wait for a safe point, all gates are evaluated again, so a hold that began meanwhile
+   * prevents the act.
+   */
   @Test
   void holdDuringSafePointPreventsAct() {
     all.edge.safePointMs = 9_000;

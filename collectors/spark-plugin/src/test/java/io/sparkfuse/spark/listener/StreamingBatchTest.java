@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
  * contains (files, rate, socket) report no lag.
  */
 class StreamingBatchTest {
-  /** Has the getters of Spark's SourceProgress. */
+  /** A fake with the getters of Spark's SourceProgress. */
   public static final class Source {
     private final String description;
     private final Map<String, String> metrics;
@@ -34,7 +34,7 @@ class StreamingBatchTest {
     }
   }
 
-  /** Has the getters of Spark's StreamingQueryProgress. */
+  /** A fake with the getters of Spark's StreamingQueryProgress. */
   public static final class Progress {
     private final Object[] sources;
 

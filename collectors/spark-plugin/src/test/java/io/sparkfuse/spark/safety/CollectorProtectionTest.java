@@ -10,8 +10,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests guarantee 06: self-protection opens for each reason, waits, probes, and then closes or
- * stays open for longer.
+ * Tests guarantee 06 of docs/plugin.md: self-protection opens for each reason, waits, probes, and
+ * then closes or stays open for longer.
  */
 class CollectorProtectionTest {
   private static final long PAUSE_MS = 30_000;

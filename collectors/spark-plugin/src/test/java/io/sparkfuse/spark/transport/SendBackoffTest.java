@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Tests guarantee 06 for failures between the plugin and the broker. */
+/** Tests guarantee 06 of docs/plugin.md for failures between the plugin and the broker. */
 class SendBackoffTest {
   private final DeliveryCounters deliveries = new DeliveryCounters();
   private final SendBackoff backoff = new SendBackoff(deliveries);

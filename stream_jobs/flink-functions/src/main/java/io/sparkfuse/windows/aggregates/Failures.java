@@ -30,8 +30,8 @@ public final class Failures {
   private final TreeMap<String, OfClass> classes = new TreeMap<>();
 
   /**
-   * Failures of one class: the number of failures, the last failure, and the hosts and tasks
-   * concerned.
+   * Failures of one class: the number of failures, the last failure, and the hosts and tasks that
+   * had failures.
    */
   private static final class OfClass {
     private long count;

@@ -43,7 +43,7 @@ public final class SequenceRanges {
     other.runs.forEach(this::insert);
   }
 
-  /** Whether a number was added, or lies below the settled runs. */
+  /** Whether a number was added, or is below the end of the settled runs. */
   public boolean contains(long number) {
     close();
     Map.Entry<Long, Long> run = runs.floorEntry(number);

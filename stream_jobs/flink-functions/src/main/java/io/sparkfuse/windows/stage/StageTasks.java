@@ -16,9 +16,9 @@ import java.util.TreeMap;
 /**
  * The running task attempts of one stage; correct in any order of arrival, and limited in number.
  *
- * <p>Starts and failures have different lanes, and progress is sent by executors. The end of an
- * attempt can therefore arrive before its start or its last progress report. Ended attempts are
- * stored for a while, so that a late fact does not make them count as running again.
+ * <p>Starts and ends have different lanes, and progress is sent by executors. The end of an attempt
+ * can therefore arrive before its start or its last progress report. Ended attempts are stored for
+ * a while, so that a late fact does not make them count as running again.
  */
 final class StageTasks {
   /** Maximum number of attempts that are stored individually; further attempts are only counted. */
