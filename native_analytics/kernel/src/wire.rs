@@ -106,8 +106,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a number of several bytes, of which each has seven bits. The bytes of most numbers fit into one 64-bit
-    /// word, which is read in one step.
+    /// Reads a number that takes several bytes; each byte contains seven bits of the number. The bytes of most numbers
+    /// fit into one 64-bit word, which is read in one step.
     #[inline]
     fn long_varint(&mut self) -> Result<u64, WireError> {
         let Some((word, _)) = self.rest.split_first_chunk() else {

@@ -36,7 +36,7 @@ import scala.Option;
  * counted.
  */
 class ErrorGuaranteesTest {
-  /** An Error that stands for ThreadDeath, which newer JVMs no longer have. */
+  /** An Error like ThreadDeath, a class that newer JVMs no longer have. */
   static final class EndOfThreadError extends Error {}
 
   static Stream<Supplier<Throwable>> throwables() {
