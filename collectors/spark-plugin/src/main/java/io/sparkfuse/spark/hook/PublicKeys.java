@@ -28,7 +28,7 @@ import java.util.Set;
  * SHA-256.
  *
  * <p>The id of a key is the first 16 hexadecimal digits of the SHA-256 of its DER form
- * (SubjectPublicKeyInfo). Two keys of a purpose can be valid during a rotation.
+ * (SubjectPublicKeyInfo). During a rotation, two keys of one purpose can be valid.
  */
 class PublicKeys {
   static final String ACT = "act";

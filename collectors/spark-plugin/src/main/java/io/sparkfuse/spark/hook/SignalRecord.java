@@ -5,7 +5,7 @@ final class SignalRecord {
   final String key;
   final String value;
 
-  /** The timestamp of the record; the broker's if {@link #appended}. */
+  /** Timestamp of the record: the broker's time if {@link #appended}, else the writer's. */
   final long timestampMs;
 
   /** Whether the broker set the timestamp (LogAppendTime). */

@@ -176,8 +176,8 @@ public final class Application {
   }
 
   /**
-   * Rows of the executors in this window, by executor. Silent executors are left out if no fact of
-   * the application arrived or if the window was emitted before.
+   * Returns the rows of the executors in this window, by executor id. Silent executors are left out
+   * if no fact of the application arrived or if the window was emitted before.
    */
   List<ExecutorLive> executorRows(
       List<ExecutorSample> samples, List<ExecutorSample> pauses, Long startMs, long windowEndMs) {

@@ -36,10 +36,10 @@ final class ApplicationQueries {
   /** Maximum number of stage ids listed in a row. */
   static final int MAX_STAGE_IDS = 256;
 
-  /** Maximum number of stages whose query is known only from the start of their job. */
+  /** Maximum number of remembered stages whose query is known only from the start of their job. */
   static final int MAX_JOB_STAGES = Limits.MOST_STAGES;
 
-  /** Maximum number of running jobs whose query is known. */
+  /** Maximum number of running jobs whose query is remembered. */
   static final int MAX_JOBS = 4_096;
 
   /** For this long after the end of a query, facts about its stages can still arrive. [ms] */
@@ -196,7 +196,7 @@ final class ApplicationQueries {
     }
   }
 
-  /** Remembers the query of a job and of the job's stages, in case the start of a stage is lost. */
+  /** Remembers to which query a job and its stages belong, in case the start of a stage is lost. */
   void add(JobStarted started) {
     long query = started.getSqlExecutionId();
     if (!started.hasSqlExecutionId() || closed.contains(query)) {

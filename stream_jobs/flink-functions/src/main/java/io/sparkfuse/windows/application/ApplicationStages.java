@@ -11,8 +11,8 @@ import java.util.Iterator;
 import java.util.TreeMap;
 
 /**
- * The totals of each stage of an application. Stages that ended long ago are stored only as their
- * sum.
+ * The totals of each stage of an application. Of the totals of stages that ended long ago, only the
+ * sum is stored.
  */
 final class ApplicationStages {
   private final TreeMap<Long, StageTotals> stages = new TreeMap<>();

@@ -39,7 +39,10 @@ final class MemoryLimits {
     state.addAllProfiles(profiles.values()).setMaster(master).setOverheadFactor(overheadFactor);
   }
 
-  /** Takes the master and the overhead factor; ignores a factor that is not a valid share. */
+  /**
+   * Reads the master and the overhead factor from an application's settings; ignores an invalid
+   * factor.
+   */
   void add(ApplicationStarted started) {
     master = started.getMaster();
     Map<String, String> configuration = started.getConfigurationMap();

@@ -5,7 +5,8 @@ final class UndecodableException extends Exception {
   private static final long serialVersionUID = 1L;
 
   UndecodableException(String reason) {
-    // Without a stack trace, because a topic can hold many such records and the trace is not used.
+    // The exception has no stack trace, because a topic can contain many such records and the trace
+    // is not used.
     super(reason, null, false, false);
   }
 }

@@ -74,7 +74,7 @@ final class StageTasks {
     return running.values();
   }
 
-  /** Host of an executor that runs tasks; null if no progress reported it. */
+  /** Host of an executor that runs tasks; null if no progress report contained it. */
   String hostOf(String executorId) {
     return hosts.get(executorId);
   }

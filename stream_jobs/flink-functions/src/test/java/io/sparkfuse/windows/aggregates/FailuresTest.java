@@ -48,8 +48,8 @@ class FailuresTest {
   }
 
   /**
-   * A failed fetch names the executor and host that held the block; the task's host is counted in
-   * hosts.
+   * For a failed fetch, the row names the executor and host that stored the block; {@code hosts}
+   * counts the host of the task.
    */
   @Test
   void failedFetchNamesTheRemoteSide() {

@@ -183,8 +183,8 @@ class ApplicationSilenceTest {
   }
 
   /**
-   * If the end of a job may have been lost, no application is stalled, because it may be idle. From
-   * the start of the next job on, the running jobs are known again.
+   * If the end of a job may have been lost, the application does not count as stalled, because it
+   * may be idle. As soon as the next job starts, the running jobs are known again.
    */
   @Test
   void lostEndOfJobIsNotAStall() throws Exception {
