@@ -15,7 +15,7 @@ def settings_of(bootstrap: str, prefix: str) -> Settings:
 def in_order(bootstrap: str, **settings: object) -> Producer:
     """Return a producer that keeps the order of records in a partition even when it retries a batch.
 
-    A new topic may reject the first batch while the next one is already sent.
+    A new topic may reject the first batch while the next batch is already being sent.
     """
     return Producer({
         "bootstrap.servers": bootstrap, "partitioner": "murmur2_random", "enable.idempotence": True, **settings,

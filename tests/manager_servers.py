@@ -30,7 +30,7 @@ Answer = tuple[int, object]
 
 @dataclass
 class ManagerServer:
-    """A server whose ``answer`` is the interface. ``fault``: an answer in place of all others, or None."""
+    """A server that responds with ``answer(request)``, or always with ``fault`` if it is not None."""
 
     answer: Callable[[Request], Answer]
     requests: list[Request] = field(default_factory=list)
@@ -144,7 +144,7 @@ class YarnServer:
         self.kills = True
 
     def add(self, app_id: str, started_ms: int, attempt: int = 1) -> None:
-        """Show an application that runs in this attempt."""
+        """Make the server report an application that runs in this attempt."""
         self.app = {"id": app_id, "state": "RUNNING", "finalStatus": "UNDEFINED", "startedTime": started_ms}
         number = app_id.removeprefix("application_")
         self.attempts = [
@@ -176,7 +176,7 @@ class DatabricksServer:
         self.run: dict[str, Any] = {}
 
     def add(self, run_id: int, started_ms: int, **changes: Any) -> None:
-        """Show a run that is running."""
+        """Make the server report a run that has not ended."""
         state = {"life_cycle_state": "RUNNING", "state_message": ""}
         self.run = {"run_id": run_id, "job_id": 17, "attempt_number": 0, "start_time": started_ms, "state": state,
                     **changes}  # fmt: skip
@@ -205,7 +205,7 @@ class StandaloneServer:
         self.kills = True
 
     def add(self, app_id: str, started_ms: int, state: str = "RUNNING") -> None:
-        """Show an application that is registered."""
+        """Make the server list a registered application."""
         self.active.append({"id": app_id, "starttime": started_ms, "name": "job", "state": state, "cores": 2})
 
     def __call__(self, request: Request) -> Answer:

@@ -115,7 +115,7 @@ class SecuredKafka:
     authority: Authority
 
     def file(self, user: str, password: str) -> Path:
-        """Return a file for a login with a password, with Java's names of properties."""
+        """Return a file for a login with a password, with the property names of the Java client."""
         path = self.folder / f"{user}.properties"
         path.write_text(
             f"bootstrap.servers={self.bootstrap}\n"
@@ -126,7 +126,7 @@ class SecuredKafka:
         return path
 
     def tls_file(self, name: str) -> Path:
-        """Return a file for a login with a client certificate, with Java's names of properties."""
+        """Return a file for a login with a client certificate, with the property names of the Java client."""
         path = self.folder / f"{name}.tls.properties"
         path.write_text(
             f"bootstrap.servers={self.tls_bootstrap}\n"

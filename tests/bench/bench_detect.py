@@ -74,7 +74,7 @@ def measure_latency(job: DetectJob, count: int) -> None:
 
 
 def measure_rows(job: DetectJob, counts: list[int], what: str, adjacent: int) -> None:
-    """Measure the rate for rows of stages or tasks of many applications, as the difference of a long and a short run.
+    """Measure how many stage or task rows the job reads per second, from the difference between a long and a short run.
 
     ``adjacent`` is the number of rows of one application and window that follow each other.
     """

@@ -71,7 +71,7 @@ class Score:
 
     @property
     def healthy_with_alarm(self) -> list[str]:
-        """Return the number of healthy runs with a false alarm."""
+        """Return the names of the healthy runs with a false alarm."""
         return [one.label.run for one in self.verdicts if one.label.healthy and one.false_alarms]
 
     @property
@@ -81,7 +81,7 @@ class Score:
 
 
 def recall_table(score: Score) -> str:
-    """Return a table of the expected and the found findings of each rule."""
+    """Return a table with the numbers of expected and of found findings for each rule."""
     names = sorted({str(" or ".join(each.rules)) for each in score.expected})
     lines = ["| rule | expected | found |", "| --- | --- | --- |"]
     for name in names:
@@ -122,7 +122,7 @@ def text_of(score: Score) -> str:
 
 
 def offline(wanted: Sequence[Label]) -> str:
-    """Evaluate the logs, and return the text of the section."""
+    """Evaluate the logs, and return the text of the section "Detection offline"."""
     return text_of(Score(judge_offline(wanted)))
 
 

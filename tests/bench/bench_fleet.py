@@ -49,7 +49,7 @@ CATCH_UP_SECONDS = 180
 
 @dataclass(frozen=True)
 class Measure:
-    """State of both jobs at one time: ``cpu`` [s] and ``rss`` [MB] by job, and the rows that detect has not read.
+    """State at one time: ``cpu`` [s] and ``rss`` [MB] of each job, and the number of rows that detect has not read.
 
     ``answered_ms`` is the delay of the last probe with a finding, and ``waiting`` the number of probes without a
     finding.

@@ -32,7 +32,7 @@ HEADING = "## Kernel"
 
 
 def records(count: int, kinds: Sequence[str] = MIX) -> list[bytes]:
-    """Create facts of these kinds in turn from the contract's examples, each with its own ids and times."""
+    """Create facts from the contract's examples, one of each kind in turn; each fact has its own ids and time."""
     facts = [json_format.Parse((EXAMPLES / f"{kind}.json").read_text(), Fact()) for kind in kinds]
     created = []
     for number in range(count):
@@ -45,7 +45,7 @@ def records(count: int, kinds: Sequence[str] = MIX) -> list[bytes]:
 
 
 def kernel(facts: list[bytes]) -> Callable[[], object]:
-    """Return a function that decodes all columns with the kernel to an Arrow table."""
+    """Return a function in which the kernel decodes all columns of the facts to an Arrow table."""
     decoder = Decoder(descriptor_set(), "sparkfuse.contracts.Fact")
     return lambda: pa.table(decoder.decode(facts).batches)
 
@@ -72,7 +72,7 @@ def generated_columns(facts: list[bytes]) -> Callable[[], object]:
 
 
 def best(runs: Sequence[Callable[[], object]], turns: int) -> list[float]:
-    """Return the smallest CPU time of each run, in seconds."""
+    """Return the smallest CPU time of each function in any turn, in seconds."""
     least = [float("inf")] * len(runs)
     for _ in range(turns):
         for index, run in enumerate(runs):

@@ -184,7 +184,7 @@ class Runner:
 
 
 def wall(runner: Runner, plugin: Mapping[str, str], pairs: int) -> dict[str, float]:
-    """Return the ratio of wall times over alternating pairs, its interval, and the additional time to stop."""
+    """Return the ratio of wall times with and without the plugin, its interval, and the additional time to stop."""
     ratios, cpu, stops, own = [], [], [], []
     for number in range(pairs):
         order = (plugin, None) if number % 2 else (None, plugin)
@@ -212,12 +212,12 @@ def switched(runner: Runner, plugin: Mapping[str, str]) -> dict[str, Any]:
 
 
 def of_kind(run: Mapping[str, float], kind: str) -> float:
-    """Return the CPU seconds of a kind of thread, or of all counted kinds."""
+    """Return the CPU seconds of the threads of one kind; ``counted`` means all counted kinds."""
     return sum(run[each] for each in COUNTED) if kind == "counted" else run[kind]
 
 
 def of_pairs(logs: Mapping[str, Sequence[float]]) -> dict[str, Any]:
-    """Return mean and median of each ratio, and the logarithms of its pairs, from which cells can be combined."""
+    """Return mean and median of each ratio, and the logarithms of its pairs, so that cells can be combined."""
     found: dict[str, Any] = {"logs": logs}
     for prefix, ratios in logs.items():
         found |= {f"{prefix}{name}": value for name, value in (interval(ratios) | middle(ratios)).items()}
@@ -230,7 +230,7 @@ def named(prefix: str, figures: Mapping[str, float]) -> dict[str, float]:
 
 
 def interval(ratios: Sequence[float]) -> dict[str, float]:
-    """Return mean and 95 % interval of ratios; the argument has their logarithms."""
+    """Return the mean of ratios with its 95 % interval; ``ratios`` contains the logarithms of the ratios."""
     pairs, mean = len(ratios), statistics.mean(ratios)
     freedom = max((each for each in T95 if each <= pairs - 1), default=1)
     spread = T95[freedom] * statistics.stdev(ratios) / math.sqrt(pairs) if pairs > 1 else math.inf
@@ -243,11 +243,11 @@ def interval(ratios: Sequence[float]) -> dict[str, float]:
 
 
 def middle(ratios: Sequence[float]) -> dict[str, float]:
-    """Return the Hodges-Lehmann estimate of ratios with its 95 % interval; the argument has their logarithms.
+    """Return the Hodges-Lehmann estimate of ratios with its 95 % interval; ``ratios`` contains their logarithms.
 
     The estimate is the median of the means of all pairs, with the interval of Wilcoxon's signed-rank test. A single
-    slow run has no more influence than any other run on that side. Hollander and Wolfe, Nonparametric Statistical
-    Methods, 3.2 and 3.3, with the normal approximation.
+    very slow run has no more influence than any other slow run. Hollander and Wolfe, Nonparametric Statistical Methods,
+    3.2 and 3.3, with the normal approximation.
     """
     number = len(ratios)
     means = sorted((ratios[i] + ratios[j]) / 2 for i in range(number) for j in range(i, number))

@@ -327,7 +327,7 @@ def measure_silence(settings: Settings, applications: int) -> None:
 
 
 def begin_silent(settings: Settings, count: int) -> None:
-    """Send applications that start a job and are silent from then on."""
+    """Send the facts of applications that start a job and are silent from then on."""
     producer = Producer({"bootstrap.servers": settings.kafka_bootstrap, "partitioner": "murmur2_random"})
     for number in range(count):
         fact = fact_pb2.Fact(

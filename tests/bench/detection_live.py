@@ -55,7 +55,7 @@ PREFIX = "sparkfuse"
 
 @dataclass
 class Facts:
-    """The times [ms] at which Kafka appended the facts of one application, ascending, and the fact of its end."""
+    """When [ms] Kafka appended the facts of one application, in ascending order, and when it appended the end fact."""
 
     appended_ms: list[int] = field(default_factory=list)
     ended_ms: int | None = None

@@ -63,7 +63,7 @@ class Shape:
 
 
 def real_stages(logs: Sequence[Path]) -> list[RealStage]:
-    """Return the stages of real runs that have a succeeded task with metrics."""
+    """Return those stages of real runs that have a successful task with metrics."""
     found: dict[tuple[int, int, int], tuple[fact_pb2.StageStarted, list[fact_pb2.TaskEnded]]] = {}
     for number, log in enumerate(logs):
         decoder = EventLogDecoder(events=EVENTS)
@@ -82,7 +82,7 @@ def real_stages(logs: Sequence[Path]) -> list[RealStage]:
 
 @dataclass
 class _Running:
-    """A running stage: its real stage, and how many of its tasks started and ended."""
+    """A running stage: the real stage that it repeats, and how many of its tasks started and ended."""
 
     stage_id: int
     real: RealStage

@@ -1,10 +1,10 @@
 """Measures the time from evidence that satisfies a rule until the tasks have ended, for each action of the hook.
 
 Everything between evidence and end is real: the plugin's samples, Kafka, the windows and the detect job, the fuse
-controller in mode act, the hook, and the kill by Spark. One application is one act; a JVM runs several applications,
-one after the other. The rules match if the counters of a task have not changed for four seconds. Two times are
-measured: one from the first sample of the plugin that satisfies the rule, the other from the moment at which the task
-itself satisfies it. The second time includes the delay until the next sample.
+controller in mode act, the hook, and the kill by Spark. Each act needs an application of its own; a JVM runs several
+applications, one after the other. The rules match if the counters of a task have not changed for four seconds. Two
+times are measured: one from the first sample of the plugin that satisfies the rule, the other from the moment at which
+the task itself satisfies it. The second time includes the delay until the next sample.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def configuration() -> str:
 
 
 class Bench:
-    """A running pipeline with these rules, and the jobs that it stops."""
+    """A running pipeline with the rules of this bench, and the jobs that the pipeline stops."""
 
     def __init__(self, layout: Layout, rules: Path, settings: Settings) -> None:
         self._layout, self._settings, self._facts = (
@@ -203,7 +203,7 @@ def pipeline(folder: Path) -> Iterator[Bench]:
 
 
 def measure(folder: Path, count: int, at_once: int, actions: Sequence[str]) -> Mapping[str, list[Act]]:
-    """Return the acts by action."""
+    """Measure acts of each action, and return them by action."""
     found: dict[str, list[Act]] = {}
     with pipeline(folder) as bench:
         for action in actions:

@@ -24,7 +24,7 @@ class TaskFacts:
         self._stopped_ms: dict[str, list[int]] = defaultdict(list)
 
     def stopped(self, app_id: str, wanted: int) -> list[int] | None:
-        """Return when tasks of an application were stopped [ms], in order; None if fewer than ``wanted``."""
+        """Return the times [ms] at which an application's tasks were stopped; None if fewer than ``wanted`` were."""
         time.sleep(POLL_SECONDS)
         values = self._reader.read()
         for fact in map(Fact.FromString, values[self._seen :]):
@@ -39,7 +39,7 @@ class TaskFacts:
         return found if len(found) >= wanted else None
 
     def _sampled(self, fact: Fact) -> None:
-        """Store the time of the first sample since which the rule matches a task without interruption."""
+        """Store the time of the sample from which on the rule has matched the task without interruption."""
         samples, task = self._sampled_ms[fact.app_id], fact.task_progress.task_id
         if fact.task_progress.stalled_ms < self._stalled_ms:
             samples.pop(task, None)
@@ -47,7 +47,7 @@ class TaskFacts:
             samples.setdefault(task, fact.event_time_ms)
 
     def sampled_ms(self, app_id: str) -> int:
-        """Return the time [ms] of the first sample since which the rule matches a task of the application."""
+        """Return the time [ms] of the first sample from which on the rule matched a task of the application."""
         return min(self._sampled_ms[app_id].values())
 
     def close(self) -> None:

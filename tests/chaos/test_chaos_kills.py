@@ -61,7 +61,7 @@ def kill(process: Process) -> None:
 
 
 def test_kills_lose_no_fact_and_repeat_no_alert(tmp_path: Path) -> None:
-    """After six kills, stage rows equal their tasks' facts, no fact number is missing, and one alert fires and ends."""
+    """After six kills, stage rows match their tasks' facts, no sequence number is missing, and one alert was sent."""
     layout = Layout.from_environment(tmp_path / "home", Ports.free(), {})
     layout.home.mkdir()
     with Receiver() as receiver, stack.running(layout, print, receiver.url) as supervisor:

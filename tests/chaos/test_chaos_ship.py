@@ -87,7 +87,7 @@ def windows(kafka_bootstrap: str, topic_prefix: str, tmp_path: Path) -> Iterator
 def test_fifty_kills_lose_and_duplicate_no_fact(
     kafka_bootstrap: str, topic_prefix: str, windows: RunningJob, tmp_path: Path
 ) -> None:
-    """Each event is one committed fact, and each stage's row equals the sum of its tasks exactly."""
+    """Each event becomes exactly one committed fact, and each stage's row equals the sum of its tasks."""
     kills = int(os.environ.get("SPARKFUSE_CHAOS_KILLS", KILLS))
     folder = tmp_path / "logs"
     folder.mkdir()

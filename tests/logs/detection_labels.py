@@ -126,8 +126,8 @@ def of_analysis(analysis: Mapping[str, Any]) -> list[Finding]:
 def stage_texts(log: Path) -> dict[int, str]:
     """Return name and operators of each stage, read from the raw log without code of the product.
 
-    An operator belongs to a stage if the stage's end has one of its metrics; a scan is shown with the last folder it
-    reads. If a stage did not succeed, its operators come from its tasks that succeeded.
+    An operator belongs to a stage if the stage's end has a metric of the operator; a scan is shown with the last folder
+    that it reads. If a stage did not succeed, its operators come from its tasks that succeeded.
     """
     operators: dict[int, str] = {}
     texts: dict[int, set[str]] = {}

@@ -146,7 +146,7 @@ def barrier(spark: SparkSession) -> None:
 
 
 def wide(spark: SparkSession) -> None:
-    """Run thousands of tasks with SQL metrics, whose log is the base of the benches' big log."""
+    """Run thousands of tasks with SQL metrics; the big log of the benches is made from their log."""
     for tasks, reducers in ((150, 8), (1_500, 200), (1_000, 200)):
         spark.conf.set("spark.sql.shuffle.partitions", reducers)
         rows = spark.range(0, tasks * 10, 1, tasks)

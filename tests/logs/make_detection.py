@@ -67,7 +67,7 @@ class Run:
 
 
 def daily(size: float = 1.0, heavy: float = 0.0, copies: int = 1, day: str = "2024-05-01", **knobs: float) -> Run:
-    """Return a usual run of the nightly job, except for the given arguments."""
+    """Return a usual run of the nightly job with the given arguments changed."""
     return Run(Shape(size, day, heavy, copies), knobs)
 
 

@@ -39,7 +39,7 @@ class Stages:
         stage["sql_execution_id"] = owner["sql_execution_id"]
 
     def completed(self, event: Event) -> None:
-        """Add a StageCompleted, with its status and the rows of its busiest operator."""
+        """Add a StageCompleted, with its status and the largest number of output rows of one of its operators."""
         stage = self._update(event)
         if stage is not None:
             stage["status"] = "succeeded" if stage["failure_reason"] is None else "failed"

@@ -66,7 +66,7 @@ def task_info(event: Event, number: Number) -> Row:
 
 
 def slowest_task(succeeded: list[tuple[int, bool, int, Row]]) -> Row:
-    """Return the columns about the longest task attempt of a stage; of equally long ones, the one of lowest index."""
+    """Return the columns about the longest task attempt of a stage; among equally long ones, the lowest index wins."""
     names = ("task_index", "task_ms", "task_bytes", "task_gc_ms", "task_executor_id", "task_host")
     if not succeeded:
         return {f"slowest_{name}": None for name in names}

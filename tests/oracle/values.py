@@ -36,7 +36,7 @@ def text(holder: Any, *path: str) -> str | None:
 
 
 def whole_number(value: Any) -> int | None:
-    """Return the value as an integer of 64 bits, with fractions cut towards zero; ``None`` for other values."""
+    """Return the value as an integer of 64 bits, with fractions rounded towards zero; ``None`` for other values."""
     if isinstance(value, str) and NUMBER.fullmatch(value):
         value = int(value) if value.lstrip("+-").isdigit() else float(value)
     if isinstance(value, float) and math.isfinite(value):

@@ -1,7 +1,7 @@
 """Runs one workload again and again in one JVM, with and without the fuse; prints the wall and CPU time of each run.
 
-Each run has a SparkContext of its own, because the plugin reads its settings when it starts. Pairs alternate in order.
-Settings: spark.bench.pairs, and spark.bench.tasks of about 0.2 s per run.
+Each run has a SparkContext of its own, because the plugin reads its settings when it starts. The order within a pair
+alternates. Settings: spark.bench.pairs, and spark.bench.tasks of about 0.2 s per run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs applications one after the other; each is a query of two tasks whose counters stop changing.
+"""Runs applications one after the other; each runs a query with two tasks whose counters stop changing.
 
 Each task writes a file when it begins to wait. The fuse stops the query; a file from the bench ends the application.
 Settings: `spark.bench.folder` (for the files), and `spark.bench.applications` (the number of applications).
@@ -25,7 +25,7 @@ def wait(number: int, folder: Path) -> int:
 
 
 def run(application: int) -> int:
-    """Run one application, and return how many there are."""
+    """Run one application, and return how many applications are to be run."""
     spark = SparkSession.builder.appName("bench").getOrCreate()
     applications = int(spark.conf.get("spark.bench.applications"))
     folder = Path(spark.conf.get("spark.bench.folder")) / str(application)

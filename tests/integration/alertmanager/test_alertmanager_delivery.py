@@ -73,7 +73,7 @@ def test_slack_shows_user_text_without_markup(alertmanager, receiver, findings, 
 def test_restarted_alertmanager_gets_all_alerts(alertmanager, receiver, findings, sender, tmp_path):
     """If an Alertmanager has lost its state, the next repetition sends all firing alerts to it.
 
-    Findings that fired during the outage are notified afterwards.
+    Notifications about findings that fired during the outage are sent afterwards.
     """
     running = sender(alertmanager.url)
     findings.publish(finding("stage:1"))
@@ -95,9 +95,9 @@ def test_restarted_alertmanager_gets_all_alerts(alertmanager, receiver, findings
 
 
 def test_changed_severity_leaves_no_alert_firing(alertmanager, receiver, findings, sender):
-    """A finding that becomes critical is notified; when the finding resolves, the alerts of both severities resolve.
+    """If a finding becomes critical, a notification is sent; when it resolves, the alerts of both severities resolve.
 
-    A finding that becomes a warning resolves as critical and is notified as a warning.
+    If a critical finding becomes a warning, its critical alert resolves, and a notification about the warning is sent.
     """
     sender(alertmanager.url)
     better_finding = finding("stage:9", rule="stage_slow")
@@ -128,9 +128,9 @@ def test_changed_severity_leaves_no_alert_firing(alertmanager, receiver, finding
 
 
 def test_symptoms_of_a_cause_are_not_notified(alertmanager, receiver, findings, sender):
-    """If a skewed stage is slow, only the skew is notified.
+    """If a skewed stage is slow, a notification is sent only about the skew.
 
-    A symptom that fired before its cause resolves with the cause, and the symptom of the next run is notified again.
+    If a symptom fired before its cause, both resolve together; the symptom of the next run causes a new notification.
     """
     sender(alertmanager.url)
     slow = {"rule": "stage_slow", "severity": "warning"}
@@ -161,7 +161,7 @@ def _alerts(deliveries: list) -> list:
 
 
 def test_invalid_record_becomes_a_dead_letter(alertmanager, receiver, findings, sender, kafka_bootstrap):
-    """An invalid record is stored as a dead letter with reason and origin, and counted.
+    """An invalid record is counted, and stored as a dead letter with reason and origin.
 
     The sender then continues with the other records.
     """

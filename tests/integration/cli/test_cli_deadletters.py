@@ -22,7 +22,7 @@ from tests.kafka import settings_of
 
 
 class Topics:
-    """The topics of one test, and the command."""
+    """The topics of one test, and the command under test."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings, self.facts = settings, f"{settings.topic_prefix}.facts"
@@ -97,7 +97,7 @@ def topics(kafka_bootstrap: str, topic_prefix: str) -> Topics:
 
 
 def test_rejected_records_are_listed_and_replayed(topics):
-    """Letters are grouped by reason; a replay appends the originals with key and headers, and names deleted ones."""
+    """Dead letters are grouped by reason; a replay appends the original records and reports those that were deleted."""
     gone, first, second = topics.put(b"gone", b"\xff\x00", b"x" * 100_000)
     topics.reject(gone, "unknown kind", b"gone")
     topics.reject(first, "unknown kind", b"\xff\x00")
@@ -133,7 +133,7 @@ def test_rejected_records_are_listed_and_replayed(topics):
 
 
 def test_row_without_a_place_is_replayed_from_its_letter(topics):
-    """A row that detection rejected is appended with its key; bytes that are not a row are only reported."""
+    """A replay appends a row that the detect job rejected, with its key; it only reports bytes that are not a row."""
     row = LiveRow(app_id="app-1", window_end_ms=1)
     topics.reject(None, "no view", row.SerializeToString(), component="detect", topic="live")
     topics.reject(None, "not a row", b"\xff", component="detect", topic="live")

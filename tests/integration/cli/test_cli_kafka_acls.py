@@ -98,7 +98,7 @@ def test_writers_of_the_topics_that_the_fuse_trusts() -> None:
 
 
 def test_idempotent_producer_of_a_job_needs_no_permission_on_the_cluster(secured: Secured) -> None:
-    """The plugin's producer is idempotent, and brokers since Kafka 3.0 need only WRITE on a topic."""
+    """The plugin's producer is idempotent; since Kafka 3.0, this requires only WRITE on the topic."""
     settings = secured.settings("job", "sasl")
     producer = Producer(client_configuration(settings, {"enable.idempotence": True, "log_level": 0}))
     errors: list[KafkaError] = []

@@ -94,7 +94,7 @@ def test_sender_joins_its_group(secured: Secured, start: Start) -> None:
 
 
 def test_pipeline_works_with_the_permissions_of_its_roles(secured: Secured, start: Start, tmp_path: Path) -> None:
-    """Facts of a real job become rows of the live views and names of stages.
+    """From the facts of a real job, the pipeline creates rows of the live views and names of stages.
 
     The plugin and the detect job log in with a password, the windows job with a client certificate.
     """

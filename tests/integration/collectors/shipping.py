@@ -115,12 +115,12 @@ class Committed:
         return self.values
 
     def facts(self) -> list[Fact]:
-        """Return the facts that shippers sent so far, without their health facts."""
+        """Read new records; return the facts that shippers sent so far, without health facts."""
         self.read()
         return [fact for fact in self.all() if fact.WhichOneof("kind") != "collector_health"]
 
     def all(self) -> list[Fact]:
-        """Return the facts of shippers that were read, without the ticks of the pipeline."""
+        """Return the facts that were read so far and that shippers sent; ticks of the pipeline are left out."""
         facts = [Fact.FromString(value) for value in self.values if value is not None]
         return [fact for fact in facts if fact.collector.startswith("shipper-")]
 

@@ -76,7 +76,7 @@ def test_clock_change_by_hours_loses_no_fact(run_job, facts, kafka_bootstrap, to
 def test_kafka_client_with_dead_thread_is_replaced(run_job, facts, kafka_bootstrap, topics, tmp_path):
     """The plugin replaces a Kafka client whose thread has died.
 
-    Such a client reports nothing and accepts records until its buffer is full.
+    A client without its thread reports no error and accepts records until its buffer is full.
     """
     kill, flag = tmp_path / "kill", tmp_path / "flag"
     job = run_job(

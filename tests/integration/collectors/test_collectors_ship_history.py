@@ -123,7 +123,7 @@ def test_backfill_updates_store_and_baselines_once(
 
 
 def test_unreadable_logs_are_counted_with_reasons(kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
-    """A file that is not a log, a torn log and an open log are counted with their reasons; other logs are sent."""
+    """A file that is not a log, a truncated log and an open log are counted with their reasons; other logs are sent."""
     logs = tmp_path / "logs"
     logs.mkdir()
     shutil.copy(LOGS / "runs" / "healthy-1.zstd", logs / "app-good")

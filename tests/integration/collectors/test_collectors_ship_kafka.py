@@ -215,7 +215,7 @@ def _setting(administrator: AdminClient, topic: ConfigResource, name: str) -> st
 
 
 def followed(shipping: Shipping) -> int:
-    """Return how often the shipper was started and reached the state of following the folder."""
+    """Return how often the shipper was started and began to follow the folder."""
     return shipping.log.read_text().count("following")
 
 

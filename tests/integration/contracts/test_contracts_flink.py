@@ -46,7 +46,7 @@ def read_by_flink(sent_examples) -> Sent:
 
 @pytest.mark.parametrize("name", list(topics()))
 def test_flink_reads_the_golden_rows(read_by_flink, name) -> None:
-    """Each field of a row that Flink reads has its value. An absent field is NULL, and zero is zero."""
+    """Each field of a row that Flink reads equals the golden row. An absent field is NULL, and zero is zero."""
     cases = read_by_flink.cases(name)
     values = _values(read_by_flink.bootstrap, f"{read_by_flink.prefix}.rows.{name}", len(cases))
     rows = {case: without_null(json.loads(value)) for case, value in zip(cases, values, strict=True)}

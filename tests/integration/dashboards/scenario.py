@@ -32,7 +32,7 @@ def live_rows() -> list[LiveRow]:
 
 
 def ended_stages() -> pa.Table:
-    """Return stage 7 of four earlier runs: 30 s, 31 s, 50 s, and one that failed after 900 s."""
+    """Return the rows of stage 7 in four earlier runs: 30 s, 31 s, 50 s, and a run that failed after 900 s."""
     taken = {1: 30_000, 2: 31_000, 3: 50_000, 4: 900_000}
     return pa.table({
         "app_id": [f"app-before-{days}" for days in taken],

@@ -86,7 +86,7 @@ def test_charts_are_drawn_without_network(browser, opened, name) -> None:
 def test_hostile_text_stays_text(browser, opened) -> None:
     """Names that contain script or image tags are shown as text.
 
-    None of these scripts runs, and none of these elements exists.
+    No script in a name runs, and no tag in a name creates an element.
     """
     opened(report_scenario.hostile())
 

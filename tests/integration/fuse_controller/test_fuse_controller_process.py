@@ -31,7 +31,7 @@ def now_ms():
 
 
 def runaway(bus, app_id, completeness=1.0):
-    """Write a row and a finding, with the current time, of a stage that runs away."""
+    """Write a row and a finding about a runaway stage, with the current time."""
     now = now_ms()
     bus.put("live", (app_id, live_row(app_id, now_ms=now, seq=now, completeness=completeness).SerializeToString()))
     bus.put("findings", (f"finding-{app_id}", to_json(finding(app_id, now_ms=now, completeness=completeness))))
@@ -51,9 +51,9 @@ def records(bus):
 
 
 def steps(bus, app_id):
-    """Return the steps of RULE about an application, in order; a refused step is followed by the name of its gate.
+    """Return the steps of RULE about an application, in order; after a refused step, the name of the gate that refused.
 
-    Steps of other rules are left out: for them, the controller sends probes to this application as a control sample.
+    Steps of other rules are left out: for those rules, the controller sends this application probes as control samples.
     """
     return [f"{each.step} {each.gate}".strip() for each in records(bus) if (each.app_id, each.rule) == (app_id, RULE)]
 

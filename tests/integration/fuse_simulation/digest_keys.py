@@ -1,7 +1,7 @@
-"""Keys whose signature is a digest of key and text, so that a schedule costs no time for cryptography.
+"""Keys whose signature is a digest of key and text, so that a schedule spends no time on cryptography.
 
-HookSimulator accepts the same signatures (``signatures: digest``). A wrong key, purpose, topic or payload still gives
-another signature. Some schedules use real signatures.
+HookSimulator accepts the same signatures (``signatures: digest``). A wrong key, purpose, topic or payload still gives a
+different signature. Some schedules use real signatures.
 """
 
 from __future__ import annotations

@@ -379,7 +379,7 @@ class World:
         self._require(age_ms <= 120_000, f"acted on a signal of {age_ms} ms: {act}")
 
     def check_audit(self) -> None:
-        """Check the chain, the budgets and the cool-down times of the whole audit log, by the broker's time."""
+        """Check the hash chain, the budgets and the cool-down times of the whole audit log, by the broker's time."""
         contents = [entry.content for entry in self.kafka.of("audit")]
         self.violations += chain_errors(contents)
         audit = [(entry.appended_ms, entry.message(AuditRecord)) for entry in self.kafka.of("audit")]

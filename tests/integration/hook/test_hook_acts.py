@@ -62,9 +62,10 @@ def test_hold_that_arrives_after_the_signal_wins(start, fuse, until):
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_stop_everything_prevents_an_act_in_flight(start, fuse, kafka_bootstrap, topics, until, version):
-    """If `stop-everything` is ordered after the hook has requested an act, the hook does not act.
+    """If an operator orders `stop-everything` while an act waits for a safe point, the hook does not act.
 
-    The job is in a safe point, so the hook waits between its request and the act. After the release, a signal acts.
+    The hook has already written the receipt `requested`. After the operator has released the hold, the hook acts on a
+    signal again.
     """
     target, operator = start(version, "waiting_tasks.py", **IN_SAFE_POINT)
     settings = settings_of(kafka_bootstrap, topics)

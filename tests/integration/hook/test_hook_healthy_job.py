@@ -66,7 +66,7 @@ def job(kafka_bootstrap: str, topics: str, fuse: Fuse, tmp_path: Path) -> Iterat
 @pytest.mark.long
 @pytest.mark.timeout(60 * MINUTES + 1_200)
 def test_hook_never_stops_a_healthy_job(job, fuse, facts, tmp_path):
-    """The hook refuses each of many valid and armed signals, because its own counters do not agree."""
+    """The hook refuses each of many valid and armed signals, because its own counters do not meet the policy."""
     run, signer = job
     app_id = run.wait_for_line("APPLICATION")
     start_ms = wait_for(facts.all, 240, "a fact")[0].app_start_ms
@@ -99,7 +99,7 @@ def test_hook_never_stops_a_healthy_job(job, fuse, facts, tmp_path):
 
 
 def last_task(facts):
-    """Return the only running task of a stage whose other tasks have ended; None before."""
+    """Return the last running task after the other tasks have ended; None while several tasks run."""
     ended = {task.task_id for task in facts.of("task_ended")}
     latest = {task.task_id: task for task in facts.of("task_progress")}
     running = [task for task in latest.values() if task.task_id not in ended]

@@ -67,7 +67,7 @@ class Runaway:
         return self._fuse.receipt(f"s-{number}")
 
     def agreed(self, **changes: object) -> dict:
-        """Send signals until the counters of the hook agree, and return the last receipt."""
+        """Send signals until the counters of the hook meet the policy, and return the last receipt."""
 
         def answer() -> dict | None:
             receipt = self.ask(**changes)

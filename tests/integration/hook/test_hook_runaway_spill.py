@@ -83,7 +83,7 @@ def run_job(kafka_bootstrap: str, topics: str, tmp_path: Path) -> Iterator[Calla
 def test_straggler_after_heavy_spill_is_quiet(run_job, seen, tmp_path, version):
     """A task that only computes after a heavy spill is not a runaway, neither in live rows nor for the hook.
 
-    Before that, other tasks spill ten times the budget and end.
+    Before the computation, other tasks spill ten times the budget and end.
     """
     job = run_job(version, "early_spill.py")
     app_id = job.wait_for_line("APPLICATION")

@@ -116,7 +116,7 @@ def topics(kafka_bootstrap: str, topic_prefix: str) -> tuple[str, str]:
 
 @pytest.fixture
 def make_loader(tmp_path: Path, topics: tuple[str, str]) -> Iterator[Callable[[str], Part]]:
-    """Return a function that creates, but does not start, a loader from the test's topics into a ClickHouse."""
+    """Return a function that creates, but does not start, a loader from the test's topics into a ClickHouse server."""
     parts: list[Part] = []
 
     def make(url: str) -> Part:

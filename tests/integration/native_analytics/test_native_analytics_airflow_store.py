@@ -15,7 +15,7 @@ REFUSED = "java.net.ConnectException: Connection refused"
 
 
 class Clock:
-    """A clock that a pause advances."""
+    """A clock that advances only by the length of each pause."""
 
     def __init__(self) -> None:
         self.now_s, self.pauses = 0.0, 0

@@ -160,7 +160,7 @@ def test_undecidable_rules_are_listed_with_reason(client: Client, tmp_path: Path
 
 
 def test_stopped_counts_only_matching_needs_in_time(client: Client, tmp_path: Path):
-    """A run counts as stopped by the fuse only if the conditions of the rule's fuse policy match in time."""
+    """A run counts as stopped by the fuse only if it meets the conditions of the rule's fuse policy in time."""
     keep(client, read(tmp_path, [SPILLED]))
     spill = CATALOG["stage_spill"]
 

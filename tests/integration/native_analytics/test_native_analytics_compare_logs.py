@@ -1,4 +1,4 @@
-"""Tests comparisons of two real runs: their one change is the first cause, and the JSON matches its schema."""
+"""Tests comparisons of two real runs: the only change is listed as the first cause, and the JSON matches its schema."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def compared(variant: str) -> Comparison:
 
 @pytest.mark.parametrize(("variant", "cause"), CHANGES.items())
 def test_changed_thing_is_the_first_cause(variant, cause) -> None:
-    """The only change between two runs is the first cause, for the run and for the stage that differs most."""
+    """The only change between two runs is listed as the first cause, for the run and the stage that differs most."""
     found = compared(variant)
 
     assert found.difference_ms > 0
@@ -66,9 +66,9 @@ def test_parts_of_real_runs_add_up(variant) -> None:
 
 @pytest.mark.parametrize("variant", ["usual_again", *CHANGES])
 def test_the_same_job_has_the_same_stages(variant) -> None:
-    """The stages of two runs match for any data, cores, partitions or failures.
+    """The stages of two runs match even if data, cores, partitions or failures differ.
 
-    Only another join changes the stages.
+    Only with a different join do some stages have no match.
     """
     alone = [pair for pair in compared(variant).stages if pair.before is None or pair.after is None]
 
@@ -76,7 +76,7 @@ def test_the_same_job_has_the_same_stages(variant) -> None:
 
 
 def test_changed_join_lists_plan_nodes() -> None:
-    """After a change of the join, the broadcast is listed as removed.
+    """If a sort-merge join replaces a broadcast join, the broadcast is listed as removed.
 
     The sort-merge join with its sorts and exchanges is listed as added.
     """

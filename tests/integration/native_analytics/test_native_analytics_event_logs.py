@@ -80,7 +80,7 @@ def test_truncated_log_gives_the_events_before_the_cut(name: str, tmp_path: Path
 def test_changed_byte_affects_only_its_line(data: st.DataObject) -> None:
     """After a change of one byte, kernel and oracle agree if the oracle can read each line.
 
-    If the oracle cannot, all lines except the changed one are still read.
+    If the oracle cannot read the changed line, the kernel still reads all other lines.
     """
     lines = a_log().splitlines(keepends=True)
     index = data.draw(st.integers(0, len(lines) - 1))

@@ -74,10 +74,11 @@ def test_replanned_join_keeps_its_fingerprint(runs: Mapping[str, list[str]]):
 
 
 def test_joins_of_one_query_have_two_fingerprints(runs: Mapping[str, list[str]]):
-    """Adaptive execution runs each join as its own job; their operators are equal, but not their fingerprints.
+    """Adaptive execution runs each join as its own job; the joins have equal operators, but different fingerprints.
 
-    Some stages keep equal fingerprints. Spark does not distinguish the scans of three tables by path when a stage
-    starts. The aggregation runs in two stages, because the sort first runs it to sample the ranges of its keys.
+    The scans share a fingerprint, and so do the two stages of the aggregation. Spark does not distinguish the scans of
+    three tables by path when a stage starts. The aggregation runs in two stages, because the sort first runs it to
+    sample the ranges of its keys.
     """
     assert len(runs["first"]) == 8
     assert len(set(runs["first"])) == 5
@@ -85,5 +86,5 @@ def test_joins_of_one_query_have_two_fingerprints(runs: Mapping[str, list[str]])
 
 @pytest.mark.parametrize("variant", CHANGED)
 def test_changed_join_or_filter_changes_fingerprints(runs: Mapping[str, list[str]], variant: str):
-    """Another join type, join key, operator or filter column changes fingerprints."""
+    """A different join type, join key, operator or filter column changes fingerprints."""
     assert set(runs[variant]).isdisjoint(runs["first"])

@@ -49,9 +49,9 @@ def rows(
 
 
 def test_runs_are_counted_by_their_end_and_by_the_policy(client: Client):
-    """If the policy would act on a run, the act counts as false if the run is healthy, and as right if it failed.
+    """If the policy would act on a run, the act counts as false if the run succeeded, and as right if the run failed.
 
-    Undecided runs are not counted.
+    Runs that started too early, or whose rows lack the columns of the policy, are not counted.
     """
     store(client, "live", rows("quiet", QUIET))
     store(client, "live", rows("spilling", SPILLING))

@@ -29,7 +29,7 @@ SET_ASIDE = "SELECT uniqExact(origin_kafka_partition, origin_kafka_offset) FROM 
 
 
 def fact(number: int) -> bytes:
-    """Return the end of a task; its number is in its id and adds to the sum that tests compare."""
+    """Return the end of a task; ``number`` is its event id and its run time, whose sum tests compare."""
     message = Fact(event_id=number.to_bytes(16, "big"), event_time_ms=1_700_000_000_000 + number, cluster="test",
                    app_id=f"app-{number % 7}", app_start_ms=1_700_000_000_000, collector="driver-1", lane="bulk",
                    seq=number)  # fmt: skip
@@ -73,7 +73,7 @@ def counts(client: Client) -> dict[str, Any]:
 
 
 def expected(number: int) -> dict[str, int]:
-    """Return the contents that the table facts has if each of the first facts is stored once."""
+    """Return the contents of the table facts if each of the first ``number`` facts is stored once."""
     return {"rows": number, "facts": number, "places": number, "run_ms": number * (number - 1) // 2}
 
 
@@ -169,7 +169,7 @@ def test_missing_dependency_at_start_is_one_sentence(
 ) -> None:  # fmt: skip
     """A loader that cannot start prints the reason in one sentence, without a traceback.
 
-    The exit code shows the kind of this reason.
+    The exit code shows the kind of the reason.
     """
     loader = make_loader(settings.clickhouse_url)
     loader.environment[variable] = value

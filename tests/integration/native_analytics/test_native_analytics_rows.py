@@ -24,7 +24,7 @@ Stages = Mapping[int, Mapping[str, Mapping[str, Any]]]
 
 @pytest.fixture(scope="module", params=[pytest.param("spark35", marks=pytest.mark.long), "spark4"])
 def stages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Stages:
-    """Return the columns of stage_live of the stage that reads the source, by rows and source."""
+    """For each number of rows and each source, return the columns of stage_live of the stage that reads the source."""
     if not (Path("build") / "envs" / request.param).exists():
         pytest.skip(f"the environment {request.param} is not made")
     folder = tmp_path_factory.mktemp(request.param)
@@ -74,7 +74,7 @@ def test_what_spark_counts_of_a_source(stages: Stages, source: str, work: Mappin
 def test_slow_stage_is_found_only_if_its_rows_did_not_grow(stages: Stages, source: str, measure: str):
     """After five runs of one minute, a run of three minutes is slow for the same number of rows.
 
-    For three times the rows, three minutes are healthy.
+    With three times as many rows, a run of three minutes is healthy.
     """
     usual = stages[USUAL][source]
     learned = [

@@ -49,7 +49,7 @@ def run_store(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("compression", ["gzip", "lz4", "zstd", False])
 def test_rows_round_trip_with_each_compression(plain: Client, settings: Settings, compression: str | bool) -> None:
-    """Native and Arrow inserts and queries return the same rows with each compression."""
+    """Inserts and queries in the formats Native and Arrow give the same rows with each compression."""
     client = get_client(dsn=settings.clickhouse_url, compress=compression, autogenerate_session_id=False)
     client.insert("t", [[7, "ü'\\\n"], [8, None]], column_names=["number", "text"])
     client.insert_arrow("t", ROWS)
@@ -89,7 +89,7 @@ def test_errors_have_clickhouse_codes(plain: Client, store_url: str) -> None:
 
 
 def test_requests_of_dashboards_are_answered(plain: Client, store_url: str) -> None:
-    """Queries in the URL, health probes, gzipped replies and formats work; requests from web pages are refused."""
+    """Queries in the URL, health probes, gzipped replies and output formats work; web pages' requests are refused."""
 
     def get(path: str, **headers: str) -> tuple[bytes, Any]:
         with urllib.request.urlopen(urllib.request.Request(store_url + path, headers=headers)) as reply:

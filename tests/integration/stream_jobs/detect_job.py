@@ -115,7 +115,7 @@ class DetectJob:
         assert self._producer.flush(30) == 0
 
     def findings(self, rule: str, job_key: str) -> list[Finding]:
-        """Return all records of a job's findings of a rule, in their order."""
+        """Return all records of findings of one rule about one job, in their order."""
         self._read()
         found = [from_json(Finding, record) for record in self._records["findings"]]
         return [each for each in found if (each.rule, each.job_key) == (rule, job_key)]

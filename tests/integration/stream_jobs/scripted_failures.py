@@ -2,7 +2,7 @@
 
 An executor stays active after the end of the application.
 
-Its facts go to the partition of `orders`, so that the other partition is idle.
+The facts go to the partition of the application `orders`, so that the other partition is idle.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class FailingApplication:
     def end(self) -> None:
         """Send the last facts: the task keeps running, one executor becomes silent, and the application ends.
 
-        The other executor stays active.
+        The executor that is not silent stays active.
         """
         self._sample("1", heap_used_bytes=3)
         self._app.send_fact(

@@ -14,7 +14,7 @@ STAGE: dict[str, Any] = {"stage_id": 3, "stage_attempt": 0}
 def begin(app: ScriptedApplication, seen: Seen) -> None:
     """Send four task starts: one task succeeds, one fails without metrics, two report progress.
 
-    Invalid records are sent in between.
+    Invalid records are sent between the facts.
     """
     zero = app.start_ms
     app.send_fact("application_started", name="orders", user_name="ann", spark_version="3.5.9", properties={"k": "v"})

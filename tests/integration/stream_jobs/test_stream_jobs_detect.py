@@ -261,7 +261,7 @@ def test_application_is_compared_with_history_and_deadline(detect: DetectJob, on
 
 
 def test_failures_in_the_last_window_fire(detect: DetectJob, once: str):
-    """Failures in the window in which the application ends have findings, and so has a process that outlives it."""
+    """Failures in an application's last window have findings, and so does a process that outlives the application."""
     job = f"wrong-{once}"
     at = now() - 4 * MINUTE
     run = Run("wrong-1", at - MINUTE, job)

@@ -107,7 +107,7 @@ def test_subjects_have_the_same_names_in_jvm_and_python(read):
 
 
 def test_batching_keeps_all_contents_in_order(repository: Path):
-    """Batching delivers each content once, in the order of its key, in fewer records than were sent to it."""
+    """Batching delivers each value once, in order within its key, and emits fewer records than it receives."""
     from pyflink.common import Configuration, Types
     from pyflink.datastream import DataStream, StreamExecutionEnvironment
     from pyflink.java_gateway import get_gateway

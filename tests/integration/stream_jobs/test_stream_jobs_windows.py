@@ -376,7 +376,7 @@ def test_silent_executor_repeats_its_last_gauges(seen: Seen) -> None:
 def test_outliving_tasks_and_processes_are_reported(seen: Seen) -> None:
     """Tasks and processes that outlive their stage or application are reported with the time since its end.
 
-    This time is measured by the broker's clock; the driver's clock is ten minutes behind.
+    The time since the end is measured by the broker's clock; the driver's clock is ten minutes behind.
     """
     task = seen.of("failures", "task_live")[-1].task
     ended = next(row for row in seen.of("failures", "app_live") if row.application.status != "running")
@@ -392,7 +392,7 @@ def test_outliving_tasks_and_processes_are_reported(seen: Seen) -> None:
 def test_silent_application_has_a_row_in_each_window(seen: Seen) -> None:
     """Each window that a tick closes has a row that states how long the driver has been silent.
 
-    The windows job was killed in between.
+    The windows job was killed during the silence.
     """
     app_id = next(row.app_id for row in seen.live if row.app_id.startswith("twice"))
     rows = seen.of(app_id, "app_live")

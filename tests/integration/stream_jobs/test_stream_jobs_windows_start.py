@@ -25,7 +25,7 @@ def settings(kafka_bootstrap: str, topic_prefix: str) -> Settings:
 
 
 def test_valid_topics_return_their_partitions(settings: Settings) -> None:
-    """For topics as the contract defines them, the check returns their partitions."""
+    """If the topics are as the contract defines them, the check returns their partitions."""
     ensure_topics(settings)
     found = require_access(settings, "windows")
 

@@ -42,7 +42,7 @@ class Seen:
                 self.dead.append(json.loads(message.value()))
 
     def follow_new_partition(self, number: int) -> None:
-        """Read a partition of the topic live that was added after the start."""
+        """Read a partition that was added to the topic live after the start."""
         self._consumer.incremental_assign([TopicPartition(f"{self.prefix}.live", number, 0)])
 
     def close(self) -> None:

@@ -183,7 +183,7 @@ ODD = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=3000)
 
 @given(summary=ODD, description=ODD, job_key=ODD.filter(bool), scope=ODD, app_id=ODD, value=ODD, url=ODD)
 def test_any_text_gives_a_bounded_alert(summary, description, job_key, scope, app_id, value, url):
-    """For any text in a finding, labels have no markup, texts have a limited length, and links are http links."""
+    """For any finding, labels have no markup, annotations have a limited length, and links are http links."""
     runs = [FindingRun(app_id=app_id, run_key=value, evidence={"stack": value, "note": description}, state="firing")]
     actual = alert(
         summary=summary, description=description, job_key=job_key, scope=scope, runbook_url=url, tenant=value, runs=runs

@@ -41,7 +41,7 @@ def test_generated_inhibitions_are_up_to_date() -> None:
 def test_inhibited_symptom_ends_with_its_cause() -> None:
     """An inhibited symptom ends together with its cause.
 
-    Otherwise Alertmanager would notify neither the end of this symptom nor the symptom of the next run.
+    Otherwise Alertmanager would send a notification neither about its end nor about the symptom of the next run.
     """
     (aligned,) = align_ends([resolved(SLOW)], [SKEW, SLOW], NOW_MS)
 
@@ -96,7 +96,7 @@ def test_bad_node_inhibits_stragglers_of_all_jobs() -> None:
 
 
 def test_warning_does_not_inhibit_critical() -> None:
-    """A warning never inhibits a critical alert, so a critical alert is always notified."""
+    """A warning never inhibits a critical alert, so a critical alert always causes a notification."""
     page = resolved(alert("stage_slow", severity="critical"))
 
     assert align_ends([page], [SKEW], NOW_MS) == [page]

@@ -20,7 +20,7 @@ def test_deliveries_are_recorded_in_order():
 
 
 def test_receiver_can_simulate_failures():
-    """The receiver does not record deliveries that a test makes fail, but records later ones."""
+    """If a test makes a delivery fail, the receiver does not record this delivery, but records later ones."""
     with Receiver() as receiver:
         receiver.fail_next([503, 500])
         statuses = [requests.post(receiver.url, json={}, timeout=60).status_code for _ in range(3)]

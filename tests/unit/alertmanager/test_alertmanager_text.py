@@ -1,4 +1,4 @@
-"""Tests the cleaning of texts that come from jobs."""
+"""Tests the cleaning of strings that come from jobs."""
 
 import unicodedata
 
@@ -77,7 +77,7 @@ def test_only_plain_http_addresses_are_links(text, accepted):
 
 
 def test_secrets_are_removed():
-    """Secrets are removed from texts even if an invisible character splits the name of the secret."""
+    """A secret is removed from a text even if an invisible character splits the secret's name."""
     assert plain("cannot open jdbc:x?pass\u200bword=hunter2&y=1 as https://me:pw@db/x", 200) == (
         "cannot open jdbc:x?password=***&y=1 as https://***@db/x"
     )

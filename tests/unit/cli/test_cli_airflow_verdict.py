@@ -1,4 +1,4 @@
-"""The verdict of the Airflow integration on exceptions and on failure texts."""
+"""Tests the verdict of the Airflow integration on exceptions and on failure texts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def caused(error: Exception, cause: Exception) -> Exception:
     ],
 )  # fmt: skip
 def test_verdict_follows_the_failure_class(error, expected):
-    """Only failures of Spark are classified. A job that the fuse stopped is doomed; a warning changes no verdict."""
+    """Only Spark failures are classified. A job that the fuse stopped is doomed; a warning changes no verdict."""
     found = verdict_of_exception(error)
 
     assert (None if found is None else (found.retry, found.failure)) == expected
@@ -81,7 +81,7 @@ def test_circular_causes_end():
 
 
 def test_larger_passes_unless_it_is_refused():
-    """By default a failure for lack of memory passes unchanged, because a person may increase the memory."""
+    """By default an exception for lack of memory is raised unchanged, because a person may increase the memory."""
     with pytest.raises(Py4JJavaError), refuse_doomed_retries():
         raise Py4JJavaError("java.lang.OutOfMemoryError: Java heap space")
 

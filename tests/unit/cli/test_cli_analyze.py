@@ -210,7 +210,7 @@ def test_text_of_a_log_cannot_control_the_terminal(tmp_path: Path):
 
 
 def test_heavy_packages_are_not_imported():
-    """`analyze` does not import packages that it does not need, because they would slow its start."""
+    """`analyze` does not import packages that it does not need, because these imports would slow its start."""
     heavy = ("chdb", "confluent_kafka", "pandas", "pyflink", "sqlglot", "typer", "yaml", "google.protobuf", "fsspec")
     code = (
         "import sys; from sparkfuse.commands.analyze import analyze\n"

@@ -41,7 +41,7 @@ def test_long_work_shows_a_progress_bar(sit_at_terminal):
 
 
 def test_short_work_shows_no_bar(sit_at_terminal, monkeypatch):
-    """No progress bar is printed if the command finishes early."""
+    """No progress bar is printed if the command finishes before the delay of the bar."""
     shown = sit_at_terminal()
     monkeypatch.setattr(progress, "PATIENCE_SECONDS", 60.0)
     with progress.Progress([1, 2]) as bar:

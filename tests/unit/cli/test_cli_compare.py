@@ -30,7 +30,7 @@ def logs(folder: Path, before: Run, after: Run) -> tuple[Path, Path]:
 
 
 def test_difference_and_first_cause_come_first(tmp_path) -> None:
-    """If tasks take twice the time for the same work, the added three seconds are all attributed to cost."""
+    """If tasks take twice the time for the same work, all three added seconds are attributed to the cause `cost`."""
     done = ask(*logs(tmp_path, nightly(0, 3_000), nightly(1, 6_000)))
 
     assert done.returncode == 0

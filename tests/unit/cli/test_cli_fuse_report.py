@@ -1,4 +1,4 @@
-"""The text of `sparkfuse fuse report`, as a golden file; SPARKFUSE_WRITE_GOLDEN=1 writes it again."""
+"""Compares the text of `sparkfuse fuse report` with a golden file; SPARKFUSE_WRITE_GOLDEN=1 writes the file again."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_exited_process_is_restarted(tmp_path: Path) -> None:
 
 
 def test_service_is_restarted_on_request(tmp_path: Path) -> None:
-    """The request file is deleted when the service is ready; a request for an unknown service is deleted at once."""
+    """The request file is deleted when the service is ready, or immediately if the service is unknown."""
     requests = tmp_path / "requests"
     requests.mkdir()
     ready = tmp_path / "ready"

@@ -31,7 +31,7 @@ def test_guarantee_08_all_classes_are_ours_or_relocated(entries: list[str]) -> N
 def test_guarantee_08_no_class_refers_to_original_names() -> None:
     """No class refers to the original name of a bundled library.
 
-    The user's version of the library may differ or be missing.
+    The user's version of a bundled library may differ or be missing.
     """
     left = []
     with zipfile.ZipFile(JAR) as jar:

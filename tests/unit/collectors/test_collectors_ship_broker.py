@@ -170,7 +170,7 @@ def test_bad_records_are_found_by_halving(
 ) -> None:
     """Finding a bad record by repeated halving takes about twenty attempts with few flushes.
 
-    This matters because a transaction may last only one minute.
+    The number of attempts matters because a transaction may last only one minute.
     """
     monkeypatch.setattr("sparkfuse_collectors.ship.broker.Producer", Packing)
     settings = settings_of("127.0.0.1:1", "p")

@@ -162,7 +162,7 @@ def test_log_is_missing_after_three_scans(tmp_path: Path) -> None:
 def test_logs_deleted_while_stopped_are_forgotten(tmp_path: Path, state: str, expected: dict[str, int]) -> None:
     """Unfinished logs that were deleted while the shipper was stopped are reported.
 
-    The positions of these logs are deleted; the positions of logs in other folders are kept.
+    The positions of the deleted logs are removed; the positions of logs in other folders are kept.
     """
     write(tmp_path / "here", 1)
     read = [Position(shipper="test", log=str(tmp_path / "went"), state=state)]
@@ -180,8 +180,8 @@ def test_logs_deleted_while_stopped_are_forgotten(tmp_path: Path, state: str, ex
 def test_missing_finished_log_is_forgotten_across_restarts(tmp_path: Path, state: str) -> None:
     """The position of a missing log is deleted after six hours, even if the shipper restarts in between.
 
-    For a finished log, the six hours start at the time of its position. For an unfinished log, they restart at each
-    start of the shipper.
+    For a finished log, the six hours start at the time of its position. For an unfinished log, the six hours restart at
+    each start of the shipper.
     """
     write(tmp_path / "here", 1)
     written_ms = int((NOW - FORGET_SECONDS + 600) * 1000)

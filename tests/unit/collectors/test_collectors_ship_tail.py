@@ -157,7 +157,7 @@ def test_follows_growth_and_renaming(folder: Folder) -> None:
 
 @pytest.mark.parametrize("cut", range(0, 2400, 61))
 def test_continues_after_a_kill_at_any_byte(folder: Folder, cut: int) -> None:
-    """Wherever the file ended when the shipper was killed, each fact is sent once, in order, with the next number."""
+    """Wherever the file ended when the shipper was killed, each fact is sent once, with the next sequence number."""
     content = header() + b"".join(map(task, range(8))) + END
     folder.write("app-1.inprogress", content[:cut])
     if cut:
@@ -240,7 +240,7 @@ def test_completely_read_log_is_not_behind(folder: Folder) -> None:
 
 
 def test_compaction_of_read_files_repeats_no_fact(folder: Folder) -> None:
-    """Facts of compacted files are not sent again, before and after a restart."""
+    """Facts of compacted files are not sent again, neither before nor after a restart."""
     log = "eventlog_v2_app-1"
     folder.write(f"{log}/events_1_app-1", header() + task(1))
     folder.write(f"{log}/events_2_app-1", task(2))
@@ -342,7 +342,7 @@ def test_compaction_before_the_first_line_of_a_file_is_a_gap(folder: Folder) -> 
 
 
 def test_log_of_another_application_is_read_from_its_start(folder: Folder) -> None:
-    """A file that another run overwrote or replaced is read from its beginning."""
+    """If another run overwrote or replaced a file, the file is read from its beginning."""
     folder.write("app-1", header(start_ms=50) + task(1) + task(2) + task(3))
     folder.read()
     folder.write("app-1", header(start_ms=51) + task(7), append=False)
@@ -534,7 +534,7 @@ def test_log_of_a_killed_driver_ends_torn(abandonable: Folder, *, restarted: boo
 def test_abandoned_log_that_grows_continues(
     abandonable: Folder, cut: int | None, *, closed: bool, restarted: bool
 ) -> None:
-    """If an abandoned log grows after days, each new fact is still sent once and with the next number."""
+    """If an abandoned log grows after days, each new fact is still sent once and with the next sequence number."""
     whole = task(2)
     abandonable.write("app-1.inprogress", header() + task(1) + (whole[:cut] if cut else b""))
     abandonable.read()

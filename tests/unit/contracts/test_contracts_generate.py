@@ -19,7 +19,7 @@ def java_protoc() -> Path:
 
 
 def test_generated_files_are_up_to_date() -> None:
-    """Generating again changes no file; `make check` compares in the same way."""
+    """Generating again changes no file; `make check` makes the same comparison."""
     assert main(["--check"]) == 0
 
 

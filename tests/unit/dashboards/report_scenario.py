@@ -16,7 +16,7 @@ HOSTILE = (
 
 
 def summary(values: list[float]) -> dict[str, Any]:
-    """Return the summary of the values in the form that an analysis has."""
+    """Return a summary of the values, with the keys that summaries have in an analysis."""
     if not values:
         return {"n": 0, "sum": None, "min": None, "median": None, "p95": None, "max": None}
     ordered = sorted(values)

@@ -250,7 +250,7 @@ def test_executors_alive_counts_joins_and_leaves() -> None:
 
 
 def test_stages_outside_the_time_range_are_counted_not_drawn() -> None:
-    """A stage with times of a wrong clock is counted but not drawn, because the stage would distort the time axis."""
+    """A stage whose times come from a wrong clock is counted but not drawn, because it would distort the time axis."""
     analysis = report_scenario.ordinary()
     analysis["stages"][0] |= {"submitted_ms": 1, "completed_ms": 2}
     drawn = timeline.rows(analysis, timeline.window(analysis))

@@ -47,7 +47,7 @@ def policy_line(*, approval: bool = False, rule: str = RULE) -> str:
 
 
 class ScriptedManager:
-    """A cluster manager in memory; the test sets what it finds and what a stop does."""
+    """A cluster manager in memory; the test sets what the manager finds and what a stop does."""
 
     def __init__(self) -> None:
         self.found: Found = Running(INSTANCE, START_MS - 20_000, 1)

@@ -73,7 +73,7 @@ class Stage:
         self.interface.add(*arguments.get(self.backend, (self.app.app_id, started)))
 
     def manager(self, answer_seconds=5.0):
-        """Return the manager that asks the server."""
+        """Return the manager's client, which queries the server."""
         http = ManagerHttp(Address(self.server.url, self.token), answer_seconds)
         makers = {"kubernetes": lambda: Kubernetes(http, ["other", "jobs"]), "yarn": lambda: Yarn(http, "sparkfuse"),
                   "databricks": lambda: Databricks(http), "standalone": lambda: Standalone(http)}  # fmt: skip

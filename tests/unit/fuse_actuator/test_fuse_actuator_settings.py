@@ -1,4 +1,4 @@
-"""The configuration of the external actuator: by default nothing is stopped, and errors name key and value."""
+"""Tests the actuator's configuration: by default nothing is stopped, and errors name key and value."""
 
 from __future__ import annotations
 

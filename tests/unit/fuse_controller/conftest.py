@@ -30,7 +30,7 @@ def world(fuse_keys):
 
 @pytest.fixture
 def make_controller(world, tmp_path):
-    """Return a function that builds a controller in its first epoch that has no rows and no findings.
+    """Return a function that builds a controller in its first epoch, without rows and findings.
 
     In mode act, the rule is armed for cancel_stage, and an arming needs no probes unless the test passes other
     safeguards.

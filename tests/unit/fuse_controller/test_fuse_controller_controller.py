@@ -157,7 +157,7 @@ def test_refusal_is_recorded_once(world, make_controller, show, shown, safeguard
     ],
 )  # fmt: skip
 def test_hold_covers_matching_patterns_until_it_ends(hold, expected):
-    """All patterns of a hold must match; a hold with an end time expires."""
+    """A hold applies only if all its patterns match; a hold with an end time expires."""
     assert hold.covers(RULE, "orders", "app-1", NOW_MS) is expected
 
 
@@ -296,7 +296,7 @@ def test_hold_ends_by_the_brokers_time(world, make_controller, show, until_ms, h
 
 
 def test_clock_that_steps_is_noticed_without_another_record():
-    """The difference of the clocks changes at once when the wall clock is set."""
+    """The difference between the clocks changes immediately when the wall clock is set."""
     steady = iter((100, 105, 110))
     clock = BrokerClock(lambda: next(steady))
     unknown = clock.skew_ms(9)

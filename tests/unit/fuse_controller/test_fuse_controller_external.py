@@ -1,4 +1,4 @@
-"""Acts of the external actuator: which receipts the controller accepts, and what shows the outcome."""
+"""Tests acts of the external actuator: which receipts the controller accepts, and what shows the outcome."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SOON_MS, LATER_MS = 1_000, TIMES.cool_down_ms
     ],
 )
 def test_only_who_carries_out_the_action_shows_its_outcome(action, actor, outcome, after_ms, expected):
-    """The actuator's receipts show the outcome of an external stop; the hook's receipts show that of other actions."""
+    """The actuator's receipts show the outcome of an external stop; for other actions, the hook's receipts do."""
     act = Act("s-1", 0, "act", action, RUN, "application_zombie", "", "", "")
     book = OutcomeBook()
     book.hint(Receipt(signal_id="s-1", app_id=RUN.app_id, outcome=outcome, actor=actor, reason="killed"))

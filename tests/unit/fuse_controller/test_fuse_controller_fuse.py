@@ -35,7 +35,7 @@ CLOSED, OPEN, HALF_OPEN = State.CLOSED, State.OPEN, State.HALF_OPEN
 def test_each_state_transition(state, matches, after_ms, expected, may_blow):
     """The state of a fuse, a match of its rule and the elapsed time determine the next state.
 
-    They also determine whether a match may blow the fuse.
+    State, match and time also determine whether the fuse may blow.
     """
     fuse = advance(Fuse(state, since_ms=0, matched_ms=0), matches, after_ms, TIMES)
 

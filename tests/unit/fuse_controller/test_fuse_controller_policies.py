@@ -325,7 +325,7 @@ def test_external_actuator_gets_few_control_samples(world, make_controller, show
 
 
 def test_ended_application_is_no_control_sample(world, make_controller, show):
-    """An application that has ended shows nothing about a policy that must not act on running ones."""
+    """An application that has ended shows nothing about a policy that must not act on running applications."""
     controller = make_controller("shadow")
     show(controller, running_application("app-1", status="succeeded"))
     controller.probe(world)

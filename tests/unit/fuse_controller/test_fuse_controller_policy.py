@@ -129,7 +129,7 @@ def test_mode_of_rule_overrides_default(written):
 
 
 def test_changed_file_is_reloaded(written):
-    """A hold that is added to sparkfuse.yaml applies at once."""
+    """A hold that is added to sparkfuse.yaml applies immediately."""
     path = written("holds: []")
     file = PolicyReloader(settings_of(path))
 

@@ -251,7 +251,7 @@ def test_expired_key_signs_nothing_but_its_old_controls_stay(make_controller, wo
 
 
 def test_arming_of_a_revoked_key_allows_nothing(world, make_controller, show):
-    """If a control of another key revokes the key of an arming, the arming ends.
+    """If a control that another key signed revokes the key of an arming, the arming ends.
 
     Holds that the revoked key signed stay.
     """
@@ -361,7 +361,7 @@ def test_probe_without_an_evaluated_predicate_counts_nothing(world, make_control
 def test_probes_are_few(world, make_controller, show):
     """For each rule, a run gets one probe a minute and at most three in total.
 
-    A run whose hook never answers gets one.
+    A run whose hook never answers gets only one probe.
     """
     controller = make_controller("shadow")
     for minute in range(6):
@@ -499,7 +499,7 @@ def test_share_is_computed_for_each_cluster(world, make_controller, show):
 
 
 def test_ten_thousand_condemned_applications_cause_one_record(world, make_controller, show):
-    """If a rule matches a whole fleet at once, the controller writes one record and sends no signal.
+    """If a rule matches a whole fleet at the same time, the controller writes one record and sends no signal.
 
     The controller also sets one gauge, on which an alert is defined.
     """
@@ -581,7 +581,7 @@ def _signal_of(world, controller):
 
 
 def test_signal_is_as_old_as_its_evidence(world, make_controller, show):
-    """If the controller pauses before it writes, the hook refuses the signal, which has the time of the decision."""
+    """If the controller pauses before it writes, the hook refuses the signal, because the decision is too old."""
     controller = make_controller("act")
     controller.evaluate(world)
     show(controller, live_row(), finding())

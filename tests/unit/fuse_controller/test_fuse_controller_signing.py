@@ -90,7 +90,7 @@ def test_expired_or_revoked_key_is_rejected(private, folder):
 
 
 def test_key_pairs_are_created_once_with_safe_modes(tmp_path):
-    """The second call returns the same key pairs; only the owner of the file can read a private key."""
+    """Existing key pairs are returned again; only the owner of a private key's file can read the file."""
     first, second = ensure_key_pairs(tmp_path / "keys"), ensure_key_pairs(tmp_path / "keys")
 
     assert first == second

@@ -14,7 +14,7 @@ LOGS = Path(__file__).parents[2] / "logs" / "real"
 
 
 def test_texts_of_users_are_scrubbed() -> None:
-    """Secrets in texts of users are masked, even if a text is repeated.
+    """Secrets in the users' texts are masked, even if a text is repeated.
 
     Other columns and NULL values stay unchanged.
     """

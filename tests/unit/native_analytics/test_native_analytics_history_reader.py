@@ -15,7 +15,7 @@ from tests.waiting import wait_for
 
 
 class InstantWorkers:
-    """Workers that return each result at once; the training sample of a log is the log's name."""
+    """Workers that return each result immediately; the training sample of a log is the log's name."""
 
     def __init__(self) -> None:
         self.waiting: list[str] = []

@@ -83,7 +83,7 @@ def filled(descriptor: Descriptor) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def is_outside_oneofs(field: FieldDescriptor) -> bool:
-    """Return whether the field is in no oneof, except the one that the compiler adds for an `optional` field."""
+    """Return whether the field is in no oneof; the oneof that the compiler adds for an `optional` field is ignored."""
     return field.containing_oneof is None or (len(field.containing_oneof.fields) == 1 and field.message_type is None)
 
 
@@ -159,7 +159,7 @@ def test_datafusion_reads_batches_without_pyarrow() -> None:
 
 
 def test_rejected_records_have_index_and_reason() -> None:
-    """A record without a value and a truncated record are rejected with different reasons; the batch has the rest."""
+    """A record without a value and a truncated record are rejected for different reasons; other records are decoded."""
     whole = fact_pb2.Fact(app_id="a").SerializeToString()
     decoded = decode(descriptor_set(), "sparkfuse.contracts.Fact", [whole, None, whole[:-1], whole])
 

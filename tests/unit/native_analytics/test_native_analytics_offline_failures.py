@@ -229,7 +229,7 @@ def test_job_without_description_is_named_by_its_last_stage(read):
 
 
 def test_executor_lost_with_the_application_is_a_loss(read):
-    """An executor that was killed in the last second of the application is a loss, although clocks may differ."""
+    """An executor that was killed in the last second of the application counts as lost, although clocks may differ."""
     last = [Executor("7", 30_900, KILLED), Executor("8", 30_900, "Command exited with code 143")]
     application = read(Run([Stage(0, even(30_000, 4))], executors=last))  # it ends at 31,500
 

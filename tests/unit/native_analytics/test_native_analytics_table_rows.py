@@ -1,4 +1,4 @@
-"""The types of rows of an event log have the columns of the kernel's tables."""
+"""Tests that the types for rows of an event log have the columns of the kernel's tables."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_column_with_nulls_is_declared_optional(table: str, tables: LogTables) -
 
 
 def test_evidence_type_has_the_keys_of_the_evidence(tables: LogTables) -> None:
-    """The type of the evidence and of a file in it have the keys that the kernel returns."""
+    """The types of the evidence, and of a file in the evidence, have the keys that the kernel returns."""
     evidence = tables.evidence
 
     assert set(table_rows.LogEvidence.__annotations__) == set(evidence)

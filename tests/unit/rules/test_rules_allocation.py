@@ -1,4 +1,4 @@
-"""The allocation of executors: cores and memory over time, and the memory of one executor."""
+"""Tests the allocation of executors: cores and memory over time, and the memory of one executor."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_allocation_is_unknown_without_executors(found):
 
 
 def test_memory_is_unknown_if_one_executor_is():
-    """If the memory of one executor is unknown, the sum is unknown; the cores are still known."""
+    """If the memory of any executor is unknown, the sum is unknown; the cores are still known."""
     found = joined(joined(Allocation(), 4, 2048, 0), 4, None, 0)
 
     assert found.core_ms(1000) == 8000

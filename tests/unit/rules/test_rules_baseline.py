@@ -245,7 +245,7 @@ def test_one_run_without_input_keeps_the_measure():
 
 @given(histories, works, st.data())
 def test_samples_without_cpu_or_work_are_accepted(history, work, data):
-    """If samples lack any value, the expectation still exists, and the p95 is not below the expectation."""
+    """Whatever values the samples lack, there is an expectation, and the p95 is not below the expectation."""
     lacking = st.sets(st.sampled_from(["cpu_ms", "work_bytes", "work_records"]))
     some = tuple(replace(each, **dict.fromkeys(data.draw(lacking))) for each in history)
     expectation = expect(some, work, work, NOW)

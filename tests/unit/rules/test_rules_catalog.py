@@ -195,7 +195,7 @@ jobs:
 
 
 def test_job_overrides_apply_to_matching_jobs(folder, tmp_path):
-    """The first matching pattern applies, after the overrides for all jobs."""
+    """The overrides for all jobs apply first, then those of the first pattern that matches the job."""
     (tmp_path / "conf").mkdir()
     configuration = tmp_path / "conf" / "sparkfuse.yaml"
     configuration.write_text(JOBS)

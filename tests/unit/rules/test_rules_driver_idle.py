@@ -36,7 +36,7 @@ def sample(run: int, elapsed_ms: int, between_ms: int | None) -> Sample:
 
 
 def usual(seed: int, count: int = 20) -> list[tuple[int, int]]:
-    """Return runs with about ten minutes of jobs and two minutes of idle time, each with 10 % of noise."""
+    """Return runs with about ten minutes of jobs and two minutes of idle time, each with 10 % noise."""
     chance = random.Random(seed)
     rests = [int(10 * MINUTE * chance.uniform(0.9, 1.1)) for _ in range(count)]
     idle = [int(2 * MINUTE * chance.uniform(0.9, 1.1)) for _ in range(count)]

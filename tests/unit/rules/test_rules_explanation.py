@@ -33,7 +33,7 @@ def test_explained_expectation_is_the_evaluated_one() -> None:
 
 
 def test_usual_operator_rows_are_expected() -> None:
-    """The next run is expected to have the usual rows, although a running stage has unknown work."""
+    """The explanation assumes the usual number of rows for the next run, although a running stage has unknown work."""
     made = [replace(run(n), work_bytes=0, work_records=0, operator_rows=10**6) for n in range(8)]
     found = explain(made, NOW)
 
@@ -42,7 +42,7 @@ def test_usual_operator_rows_are_expected() -> None:
 
 
 def test_growth_exists_for_each_measure() -> None:
-    """For each measure of work, the explanation shows how long twice the work takes, here twice the time."""
+    """For each measure of work, the explanation shows the time for twice the work, which is twice the time here."""
     samples = [run(number, 30_000 * (1 + number), 1_000_000 * (1 + number)) for number in range(8)]
 
     by_bytes, by_records = explain(samples, NOW).growth

@@ -97,7 +97,7 @@ def test_varying_parts_are_removed(one, other):
 
 @pytest.mark.parametrize("name", ["orders-v2", "tpc q66", "s3_sync", "facade", "my.app.Main", "defaced added"])
 def test_words_keep_their_digits_and_letters(name):
-    """Neither a number within a word nor a word of the letters a to f, which could be a hash, is removed."""
+    """A number within a word stays, and so does a word of the letters a to f, although the word could be a hash."""
     assert without_varying_parts(name) == name
 
 

@@ -1,4 +1,4 @@
-"""Prices from prices.yaml and sparkfuse.yaml, and the costs that follow from them."""
+"""Tests prices from prices.yaml and sparkfuse.yaml, and the costs that are computed from the prices."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_invalid_prices_name_the_place(tmp_path, text, reason):
     ],
 )
 def test_money_is_readable(amount, expected):
-    """An amount has two decimals and its currency; an unknown amount is not 0."""
+    """An amount has two decimals and its currency; an unknown amount is not shown as 0."""
     assert readable_money(amount, "USD") == expected
 
 

@@ -130,7 +130,7 @@ def test_cold_start_is_never_projected_too_long(slots, waves, cold, task_ms):
 
 
 def test_share_of_work_is_the_share_of_tasks():
-    """If a quarter of the tasks succeeded, a quarter of the work is done; without valid numbers, all of it is."""
+    """If a quarter of the tasks succeeded, a quarter of the work is done; with invalid numbers, all work is."""
     assert share_of_whole({"num_tasks": 8, "succeeded_tasks": 2}) == 0.25
     assert [share_of_whole(each) for each in ({}, {"num_tasks": 8}, {"num_tasks": 8, "succeeded_tasks": 9})] == [
         1.0
@@ -141,7 +141,7 @@ EXPECTED = Expected(92_000, 130_000)
 
 
 def test_forecast_uses_runs_and_running_stages():
-    """The forecast of the remaining time is the longer one of the forecasts from earlier runs and from running stages.
+    """The forecast of the remaining time is the longer of two: from earlier runs and from running stages.
 
     Without earlier runs and running stages, the forecast is None.
     """

@@ -95,7 +95,7 @@ def test_any_text_is_limited_to_2048_bytes(text: str) -> None:
 def test_last_cause_of_a_long_stack_stays() -> None:
     """When a long stack is shortened, most frames are dropped and the last cause is kept.
 
-    SecretScrubberTest has the same text.
+    The Java test SecretScrubberTest uses the same stack.
     """
     frames = "".join(
         f"\tat org.apache.spark.deep.Inside$.step{number}(Inside.scala:{number})\n" for number in range(60)
@@ -110,7 +110,7 @@ def test_last_cause_of_a_long_stack_stays() -> None:
 def test_frame_of_the_python_runner_stays() -> None:
     """When a stack is shortened, the frame of the Python runner is kept.
 
-    Only this frame distinguishes a killed Python worker from a network error.
+    Only the frame of the Python runner distinguishes a killed Python worker from a network error.
     """
     frames = "".join(f"\tat java.base/sun.nio.ch.Socket{number}.read(S.java:1)\n" for number in range(30))
     runner = "\tat org.apache.spark.api.python.PythonRunner$$anon$3.read(PythonRunner.scala:774)\n"

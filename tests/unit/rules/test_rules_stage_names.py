@@ -218,7 +218,7 @@ def test_description_of_the_user_comes_first(description, name) -> None:
 def test_join_is_named_by_its_type(details, name, step) -> None:
     """Semi joins, anti joins, intersections and differences have their own names.
 
-    If a query has joins of several types, its name calls them joins.
+    If a query has joins of several types, the name of the query shows all of them as ordinary joins (⋈).
     """
     joins = [("SortMergeJoin", place - 1, detail) for place, detail in enumerate(details)]
     below = len(joins) - 1
@@ -271,7 +271,7 @@ def test_query_without_operators_shows_its_line_once() -> None:
 def test_stage_that_writes_repartitioned_rows_is_a_write() -> None:
     """A stage that writes repartitioned rows is named as a write.
 
-    Spark gives such a stage only the scopes of its writer and of the exchange that it reads.
+    Spark gives a stage that writes repartitioned rows only the scopes of its writer and of the exchange that it reads.
     """
     nodes: list[tuple[str, int] | tuple[str, int, str]] = [
         ("Execute InsertIntoHadoopFsRelationCommand", -1, "out/orders csv"),

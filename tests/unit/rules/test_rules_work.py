@@ -29,7 +29,7 @@ amounts = st.none() | st.integers(min_value=0, max_value=2**62)
     ],
 )
 def test_stage_work_is_input_or_operator_rows(stage, measures):
-    """Operator rows are used as the work of a stage only if it reported neither bytes nor records."""
+    """Operator rows are used as the work of a stage only if the stage reported neither bytes nor records."""
     assert set(work_of(stage).sizes()) == measures
 
 

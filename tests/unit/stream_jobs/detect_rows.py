@@ -49,7 +49,7 @@ class Run:
         )
 
     def started(self, at: int, **more: str) -> LiveRow:
-        """Return the start of the application; ``more`` are settings of Sparkfuse, such as ``deadline``."""
+        """Return the start of the application; ``more`` contains settings of Sparkfuse, such as ``deadline``."""
         given = {f"spark.sparkfuse.{name}": value for name, value in more.items()}
         properties = {"spark.sparkfuse.job": self.job, **given}
         return self.row("application_started", at, application_started={"name": self.job, "properties": properties})

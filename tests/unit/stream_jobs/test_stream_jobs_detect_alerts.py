@@ -90,7 +90,7 @@ def test_resolved_finding_is_published_for_five_minutes():
 def test_finding_is_firing_for_at_least_15_seconds():
     """A finding is published as firing for at least 15 seconds.
 
-    Alertmanager waits before it notifies, and would not notify if the alert resolved during this wait.
+    Alertmanager waits before it sends a notification, and sends none if the alert resolves during the wait.
     """
     published = PublishedFinding()
     published.receive(0, part("a"))
@@ -118,7 +118,7 @@ def test_finding_resolves_when_its_last_run_resolves():
 
 
 def test_many_tasks_of_one_stage_share_one_record():
-    """If a thousand tasks of a stage get stuck at once, two records with a limited number of runs are published."""
+    """If a thousand tasks of a stage get stuck together, two records with a limited number of runs are published."""
     published = PublishedFinding()
     for task_id in range(1000):
         published.receive(task_id / 2000, part("a", task_id=task_id))
@@ -129,7 +129,7 @@ def test_many_tasks_of_one_stage_share_one_record():
 
 
 def test_higher_severity_is_published_at_once():
-    """If the severity of a finding becomes critical, a record is published at once, not at the next minute."""
+    """If the severity of a finding becomes critical, a record is published immediately, not at the next minute."""
     published = PublishedFinding()
     published.receive(0, part("a"))
     published.receive(0.2, part("b", severity="critical"))

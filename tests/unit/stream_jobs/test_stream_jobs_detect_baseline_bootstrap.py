@@ -18,7 +18,7 @@ def test_own_record_is_recognized_once():
 
 
 def test_own_records_are_bounded():
-    """The number of remembered own records is limited, and the oldest are dropped.
+    """The job remembers a limited number of its own records, and drops the oldest first.
 
     A dropped record that is read later is treated as a record of another writer.
     """

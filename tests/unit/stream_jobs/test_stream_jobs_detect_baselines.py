@@ -24,7 +24,7 @@ def identify_all(rows: Iterable[LiveRow]) -> list[identify.Output]:
 
 
 def sample_of(rows: Iterable[LiveRow]) -> Baseline:
-    """Return the training sample of the run's only stage; it is the last output of the identify step."""
+    """Return the training sample of the run's only stage: the last output of the identify step."""
     sample = identify_all(rows)[-1]
     assert isinstance(sample, Baseline)
     return sample
@@ -90,7 +90,7 @@ def test_lost_state_is_restored_from_published_baselines():
 
 
 def test_backfilled_runs_are_merged_with_live_runs():
-    """The runs of a backfill are merged with live runs, and a run from both is used once.
+    """The runs of a backfill are merged with live runs, and a run that is in both is used once.
 
     A backfill may run before or during the job.
     """

@@ -1,4 +1,4 @@
-"""The costs of a finding: from executors that join and leave, through the allocation in each row, to the finding."""
+"""Tests how the costs of a finding are computed: from executors, through the allocation in each row, to the finding."""
 
 from __future__ import annotations
 

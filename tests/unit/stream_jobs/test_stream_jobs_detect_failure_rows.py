@@ -280,7 +280,7 @@ def test_lost_executor_has_a_row_with_recent_losses():
 def test_lost_executor_without_start_has_a_row():
     """A lost executor without a start event has a row.
 
-    Its unknown columns are absent, and so is an impossible exit code.
+    The unknown columns of the row are absent, and so is an impossible exit code.
     """
     loss = (
         (identified := Identified())
@@ -297,7 +297,7 @@ def test_lost_executor_without_start_has_a_row():
 def test_executors_removed_with_the_application_are_not_lost():
     """Executors that are removed in or after the window in which the application ends are not lost.
 
-    An earlier removal is a loss.
+    An executor that is removed earlier counts as lost.
     """
     identified = Identified()
     for number in range(4):
@@ -324,7 +324,7 @@ def test_driver_is_not_reported_as_lost_executor():
 def test_stored_jobs_and_executors_are_bounded(monkeypatch):
     """The number of stored jobs and executors is limited.
 
-    Each end event removes its own entry, and the end of the application removes all.
+    Each end event removes the entry of its job or executor, and the end of the application removes all entries.
     """
     monkeypatch.setattr(failure_rows, "MAX_JOBS", 3)
     monkeypatch.setattr(loss_rows, "MAX_EXECUTORS", 3)

@@ -35,7 +35,7 @@ def node_lost(host: str) -> HostProblem:
 
 
 def test_host_has_one_row_per_window_for_all_applications():
-    """A host has one row per window, which covers all applications on the host.
+    """A host has one row per window; the row covers all applications on the host.
 
     The row also counts applications without problems, and applications with problems on other hosts.
     """
@@ -110,7 +110,7 @@ def test_host_report_is_encoded_and_decoded():
 def test_merged_reports_have_the_same_effect():
     """Merged reports of one application and window have the same effect as the single reports.
 
-    Merging reduces the changes of the current key in the next operator.
+    Merging reduces how often the next operator changes its current key.
     """
     slow = HostProblem("h2", "slow_task", slow=True)
     reports = [

@@ -99,7 +99,7 @@ def test_long_and_circular_parents_are_handled():
 def test_stage_without_start_is_not_learned():
     """A stage whose start was lost is not learned.
 
-    Its fingerprint is computed only from its name and must not be mixed with complete fingerprints.
+    The stage's fingerprint is computed only from the stage's name, and must not be mixed with complete fingerprints.
     """
     run = Run("app-1", T)
     found = process([run.started(T), run.stage_done(T, 900), run.stage_ended(T), run.ended(T)])

@@ -294,7 +294,7 @@ def test_subjects_of_a_run_are_bounded(monkeypatch):
 def test_evidence_of_absence_may_be_critical():
     """A rule about missing rows may be critical even if facts were lost.
 
-    A rule about numbers may not be critical then.
+    A rule about numbers may not be critical if facts were lost.
     """
     tracked = TrackedRun(Times(absence=True), Run("app-1", T, completeness=0.5))
     found = list(tracked.lifecycle.step(tracked.run.task(T + W, 60_000), {"stuck": "critical"}, tracked.state))
@@ -310,7 +310,7 @@ def job_failed(run: Run, window: int, job_id: int = 1) -> LiveRow:
 def test_event_fires_at_once_and_resolves_by_time():
     """An event, such as a failed job, has only one row.
 
-    The rule about an event fires at once, whatever `for` is, and resolves after keep_firing_for.
+    The rule about an event fires immediately, whatever `for` is, and resolves after keep_firing_for.
     """
     tracked = TrackedRun(Times(for_ms=60_000, keep_firing_ms=30_000))
     tracked.row(job_failed(tracked.run, 1), HOLDS)

@@ -1,4 +1,4 @@
-"""Tests records that carry several contents from one Flink operator to the next."""
+"""Tests records that carry several byte strings from one Flink operator to the next."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sparkfuse_stream_jobs.detect.operators.records import join_records, split_r
 
 
 def test_each_content_follows_its_length():
-    """In a record, the length of each content is followed by the content.
+    """In a record, each byte string is preceded by its length.
 
     The JVM uses the same format (FrameBufferTest).
     """
@@ -21,7 +21,7 @@ def test_each_content_follows_its_length():
 
 @given(st.lists(st.binary(max_size=300)))
 def test_joined_contents_are_split_again(contents: list[bytes]):
-    """Contents that were joined to one record are split completely and in order."""
+    """Byte strings that were joined into one record are split completely and in order."""
     assert list(split_record(join_records(contents))) == contents
 
 

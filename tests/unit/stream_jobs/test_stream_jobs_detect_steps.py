@@ -229,7 +229,7 @@ def test_start_request_is_the_message_of_beam():
 def test_worker_starter_runs_python_for_other_arguments(tmp_path: Path):
     """For other arguments the worker starter runs Python.
 
-    Flink uses these arguments to read Python's version and PyFlink's folder.
+    Flink uses the other arguments to read Python's version and PyFlink's folder.
     """
     starter = worker_start.write_starter(tmp_path / "a folder" / "python")
     result = subprocess.run([starter, "-c", "print(6 * 7)"], capture_output=True, text=True, check=True, timeout=150)

@@ -24,7 +24,7 @@ def test_keys_are_hashed_as_kafka_does(key: str, signed: int) -> None:
 
 @pytest.mark.parametrize("partitions", [(1, 1), (2, 2), (2, 3), (12, 7), (64, 2)])
 def test_clocks_reach_every_partition_of_each_topic(partitions: tuple[int, ...]) -> None:
-    """Each partition of each topic gets a tick. There are at most as many application ids of ticks as partitions."""
+    """Each partition of each topic gets a tick. The ticks have at most as many application ids as partitions."""
     app_ids = clock_app_ids(*partitions)
 
     for count in partitions:

@@ -30,7 +30,7 @@ def waiting(name: str) -> int:
 
 
 def report(case: str, breaker: CircuitBreaker, run: object) -> None:
-    """Run a function in the breaker and print how it ended."""
+    """Run a function in a block of the `CircuitBreaker` and print how the block ended."""
     try:
         with breaker:
             print(case, "RESULT", run(), flush=True)  # type: ignore[operator]

@@ -1,6 +1,6 @@
-"""A user of a Connect server whose blocks exceed their limits. Usage: limited_connect.py PORT USER FOLDER LIMIT=N...
+"""A user of a Connect server; each block exceeds its limit. Usage: limited_connect.py PORT USER FOLDER LIMIT=N...
 
-For each limit it runs a query that has no end, or takes minutes.
+For each limit, the script runs a query that never ends or takes minutes.
 """
 
 import sys
@@ -15,18 +15,18 @@ spark = SparkSession.builder.remote(f"sc://127.0.0.1:{port}/;user_id={user}").ge
 
 
 def compute() -> None:
-    """Compute without an end."""
+    """Run a computation that takes practically forever."""
     spark.range(0, 10**15, 1, 2).selectExpr("sum(hash(id))").collect()
 
 
 def spill() -> None:
-    """Sort rows without an end."""
+    """Run a sort that takes practically forever."""
     keys = spark.range(0, 10**15, 1, 2).select(functions.sha2(functions.col("id").cast("string"), 256).alias("key"))
     keys.sortWithinPartitions("key").write.format("noop").mode("overwrite").save()
 
 
 def write() -> None:
-    """Write 20,000 files; rows count when a task has written its file."""
+    """Write 20,000 files; Spark counts the rows of a file when its task has written the file."""
     spark.range(0, 10**8, 1, 20_000).write.mode("overwrite").parquet(str(Path(folder) / user))
 
 

@@ -27,7 +27,7 @@ print("APPLICATION", context.applicationId, context._jsc.sc().startTime(), flush
 
 
 def attempt() -> int:
-    """Return the number of the attempt of this task."""
+    """Return the attempt number of this task."""
     found = TaskContext.get()
     assert found is not None
     return found.attemptNumber()
@@ -40,14 +40,14 @@ def hang() -> None:
 
 
 def stuck(number: int) -> int:
-    """Return the number; the first attempt for the last number hangs."""
+    """Return ``number``; the first attempt of the task with the last number hangs."""
     if number == 4 and attempt() == 0:
         hang()
     return number
 
 
 def doomed(number: int) -> int:
-    """Fail in the same way three times for the first number; then hang, so that the test does not depend on time."""
+    """For number 1, fail three times in the same way; then hang, so that the test does not depend on time."""
     if number == 1 and attempt() < 3:
         raise ValueError(f"bad row {number}")
     hang()

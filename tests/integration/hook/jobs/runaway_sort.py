@@ -1,4 +1,4 @@
-"""Job code with a `CircuitBreaker` around a sort of a cross join, which spills, stops reading and never ends."""
+"""Job code with a `CircuitBreaker` around a sort of a cross join; the sort spills, stops reading and never ends."""
 
 import sys
 

@@ -22,7 +22,7 @@ print("APPLICATION", spark.sparkContext.applicationId, spark.sparkContext._jsc.s
 
 @functions.udf("long")
 def compute(number: int) -> int:
-    """Return twice the number, after the file exists."""
+    """Wait until the file exists, then return twice the number."""
     while not Path(until).exists():
         sleep(0.05)
     return 2 * number
