@@ -1,4 +1,4 @@
-"""HTTP servers that answer like cluster managers, by their documented interfaces, with their errors."""
+"""HTTP servers that answer as the documentation of cluster managers describes, including errors."""
 
 from __future__ import annotations
 

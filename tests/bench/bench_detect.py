@@ -1,7 +1,7 @@
 """Measures the delay from the end of a window to the record of a finding, and the detect job's rows per second.
 
 ``python -m tests.bench.bench_detect`` starts its own broker, needs a quiet machine, and takes about three minutes.
-A row is sent when its window ends; a finding counts when a consumer receives it.
+A row is sent when its window ends; the delay lasts until a consumer receives the finding.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def cpu_seconds(job: DetectJob) -> float:
 
 
 def now_ms() -> int:
-    """Return milliseconds since epoch."""
+    """Return the current time in ms since the epoch."""
     return time.time_ns() // 1_000_000
 
 

@@ -127,7 +127,7 @@ def offline(wanted: Sequence[Label]) -> str:
 
 
 def write(heading: str, lines: Sequence[str], text: str, document: Path = DOCUMENT) -> None:
-    """Replace a section of the document, or append it."""
+    """Replace the section with this heading in the document, or append the section."""
     section = "\n".join((heading, "", *lines, "", text))
     kept = document.read_text()
     pattern = re.compile(rf"^{heading}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)

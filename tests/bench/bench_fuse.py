@@ -1,7 +1,7 @@
 """Measures the time from evidence to the end of the tasks for each action, and the cost of a fuse that cannot work.
 
 ``python -m tests.bench.bench_fuse`` takes about an hour; ``--part acts`` measures only the times, and ``--part away``
-only the cost. It prints the rows of the table in docs/benchmarks.md.
+only the cost. The bench prints the rows of the table in docs/benchmarks.md.
 """
 
 from __future__ import annotations

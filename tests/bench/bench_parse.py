@@ -61,7 +61,7 @@ FROM ended GROUP BY ALL ORDER BY ALL
 
 @dataclass
 class Figures:
-    """The best wall seconds and CPU seconds of several turns, and their largest peak of memory."""
+    """The smallest wall seconds and CPU seconds of several turns, and the largest peak of memory."""
 
     wall: float = float("inf")
     cpu: float = float("inf")

@@ -342,7 +342,7 @@ def begin_silent(settings: Settings, count: int) -> None:
 
 
 def quiet_rows(consumer: Consumer, silent: int, windows: int) -> tuple[int, float]:
-    """Wait for windows with rows of all silent applications, and return the number of rows and seconds."""
+    """Wait until enough windows have rows of all silent applications; return the number of rows and the seconds."""
     rows_of: dict[int, int] = defaultdict(int)
     began = time.monotonic()
     while sum(count >= max(1, silent) for count in rows_of.values()) < windows:

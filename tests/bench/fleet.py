@@ -123,9 +123,10 @@ class _Application:
 class Fleet:
     """A constant number of parallel applications with a constant total number of running stages.
 
-    An application whose time is over starts no new stages, unless too few other applications do; it ends with its last
-    stage. Then the next run of its job starts. Each stage that ends is replaced by a new stage in the open application
-    with the fewest stages. ``until`` sets the time [ms since epoch]; the same seed and times give the same facts.
+    After its lifetime, an application starts no new stages, unless too few other applications do, and ends with its
+    last stage. Then the next run of its job starts. Each stage that ends is replaced by a new stage in the open
+    application with the fewest stages. ``until`` sets the time [ms since epoch]; the same seed and times give the same
+    facts.
     """
 
     def __init__(self, stages: Sequence[RealStage], shape: Shape, seed: int, began_ms: int, ramp_ms: int) -> None:

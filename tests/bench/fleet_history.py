@@ -39,7 +39,7 @@ class _OneStage:
 
 
 def fingerprint(real: RealStage) -> str:
-    """Return the fingerprint of a stage of the fleet, which has neither parents nor a query."""
+    """Return the fingerprint of a stage; stages of the fleet have neither parents nor a query."""
     started = real.started
     depth = started.depth if started.HasField("depth") else None
     stage = StageState(start_seen=True, name=started.name, scope_names=tuple(started.scope_names), depth=depth)

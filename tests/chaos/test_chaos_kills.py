@@ -1,4 +1,4 @@
-"""Kills every part during a workload: no fact is lost or duplicated, no alert is sent twice. `make chaos`."""
+"""Kills the processes of the stack during a workload: no fact or alert is lost or sent twice (`make chaos`)."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Finding:
 class Expected:
     """A finding that a label expects or allows.
 
-    The finding is of one of the rules, at a stage whose name and operators contain all words of ``stage``.
+    The finding is of one of ``rules``, at a stage whose name and operators contain all words of ``stage``.
     """
 
     rules: tuple[str, ...]

@@ -59,7 +59,7 @@ def failures(spark: SparkSession) -> None:
 
 
 def lost_executor(spark: SparkSession) -> None:
-    """Kill an executor late in a map stage (Resubmitted), and one whose shuffle files are read (FetchFailed)."""
+    """Kill an executor late in a map stage (Resubmitted), and one whose shuffle files are being read (FetchFailed)."""
     folder = Path(tempfile.mkdtemp())
 
     def die_once(name: str) -> None:

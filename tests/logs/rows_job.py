@@ -1,6 +1,6 @@
 """Sums generated rows, in one application for each given number of rows: ``rows_job.py ROWS…``.
 
-The rows come from a range, whose records Spark counts, and from a Python RDD, whose records it does not count.
+The rows come from a range and from a Python RDD; Spark counts only the records of the range.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An independent reader of Spark event logs: it parses every line with Python's json and follows the definitions.
 
-It shares no code with the kernel, so that tests can compare the two.
+The reader shares no code with the kernel, so that tests can compare both.
 If an old version of Spark does not write a field, the field has the default of Spark's own reader (JsonProtocol): stage
 attempt 0, no failure, zero bytes of shuffle.
 """
@@ -71,7 +71,7 @@ class Oracle:
     def _lines(self, name: str, data: bytes) -> tuple[int, bool]:
         """Read every line.
 
-        Return the number of lines without a truncated last line, and whether the last line is truncated.
+        Return the number of lines, without a truncated last line, and whether there is one.
         """
         offset = 0
         rows = data.split(b"\n")

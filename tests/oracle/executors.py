@@ -1,4 +1,4 @@
-"""The rows of executors: start, removal, host and cores."""
+"""Creates the rows of executors: start, removal, host and cores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failed task attempts by stage attempt and failure class."""
+"""Counts failed task attempts by stage attempt and failure class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of SQL executions, plan nodes, accumulators, executor metrics and streaming progress."""
+"""Creates the rows of SQL executions, plan nodes, accumulators, executor metrics and streaming progress."""
 
 from __future__ import annotations
 

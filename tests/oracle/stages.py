@@ -1,4 +1,4 @@
-"""The rows of stage attempts: values of their own events and aggregates over their task ends."""
+"""Creates the rows of stage attempts: values of their own events and aggregates over their task ends."""
 
 from __future__ import annotations
 

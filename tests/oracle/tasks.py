@@ -1,4 +1,4 @@
-"""The rows of task starts and task ends."""
+"""Creates the rows of task starts and task ends."""
 
 from __future__ import annotations
 

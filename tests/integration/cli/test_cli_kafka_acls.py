@@ -29,7 +29,7 @@ def _listed(role: Role) -> Permissions:
 @pytest.mark.parametrize("listener", ["sasl", "tls"])
 @pytest.mark.parametrize("role", roles())
 def test_role_may_do_what_it_lists_and_nothing_else(secured: Secured, role: str, listener: str) -> None:
-    """A role can use an operation on a topic exactly if the role lists this operation.
+    """A role can perform the operations on a topic that the role lists, and no others.
 
     The operations are producing, consuming, describing, altering, creating and deleting.
     """

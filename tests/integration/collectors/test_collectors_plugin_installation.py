@@ -24,7 +24,7 @@ def by_jars(_folder: Path) -> dict[str, str]:
 
 
 def by_packages(folder: Path) -> dict[str, str]:
-    """Use only the Maven repository in a folder."""
+    """Install the plugin by its Maven coordinates, from a repository in ``folder`` only."""
     place = folder / "repository/io/sparkfuse/sparkfuse-spark-plugin" / VERSION
     place.mkdir(parents=True)
     shutil.copy(JAR, place / f"sparkfuse-spark-plugin-{VERSION}.jar")

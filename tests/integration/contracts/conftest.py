@@ -25,7 +25,7 @@ class Sent:
     prefix: str
 
     def cases(self, topic: str) -> tuple[str, ...]:
-        """Return the case at each offset."""
+        """Return the name of the example at each offset."""
         return tuple(examples(topics()[topic].message))
 
 

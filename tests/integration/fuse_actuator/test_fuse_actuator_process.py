@@ -1,4 +1,4 @@
-"""The external actuator as a process, with a real broker and servers that answer like cluster managers."""
+"""Tests the external actuator as a process, with a real broker and servers that answer like cluster managers."""
 
 from __future__ import annotations
 

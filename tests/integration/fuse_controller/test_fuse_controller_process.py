@@ -1,4 +1,4 @@
-"""The fuse controller as a process, with a real broker and Alertmanager."""
+"""Tests the fuse controller as a process, with a real broker and Alertmanager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random schedules of the simulated world: each step is one event, chosen by a random generator with the seed."""
+"""Runs random schedules of the simulated world: each step is one event, chosen by a random generator with the seed."""
 
 from __future__ import annotations
 

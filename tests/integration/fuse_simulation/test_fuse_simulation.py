@@ -1,4 +1,4 @@
-"""The real fuse controller and the real hook in random schedules of one deterministic world.
+"""Tests the real fuse controller and the real hook in random schedules of a deterministic world.
 
 A failed test prints its seed; ``SEED=n pytest -k replay`` repeats the schedule.
 """

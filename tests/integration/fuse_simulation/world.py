@@ -109,7 +109,7 @@ class View:
         self.variants = tuple(variants)
 
     def evaluate(self, now_ms: int, _stated: Mapping[Scope, Mapping[str, str]]) -> Mapping[Scope, list[RuleMatch]]:
-        """Return a match of a rule for each row for which detection reports that the rule fires."""
+        """For each row on which a rule fires according to detection, return a match of the rule."""
         return {
             scope_of(run, rule): [RuleMatch(scope_of(run, rule), variant, "critical", row)
                                   for variant in self.variants if variant.rule.id == rule]

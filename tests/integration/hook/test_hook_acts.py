@@ -1,4 +1,4 @@
-"""Acts of the hook on real Spark: each act ends its target and leaves the rest of the job alone."""
+"""Tests acts of the hook on real Spark: each act ends its target and leaves the rest of the job alone."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_application_is_stopped_with_exit_code(start, fuse, tmp_path, version):
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_streaming_query_is_stopped_by_itself(start, fuse, facts, version):
-    """Only cancel_query of a policy for shared drivers stops a streaming query; the query ends without an exception."""
+    """Only cancel_query of a policy for shared drivers stops a streaming query, which ends without an exception."""
     target, _ = start(version, "streaming_query.py")
     target.send("stage", 1, action="cancel_stage")
     assert fuse.receipt("stage")["gate"] == "shared_driver"

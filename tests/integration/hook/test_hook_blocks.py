@@ -1,4 +1,4 @@
-"""Blocks of job code whose limits are enforced on real PySpark, without a broker and without a controller."""
+"""Tests that the limits of blocks are enforced on real PySpark, without a broker and without a controller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Connect server with two users: if the block of one user exceeds its limit, the other user is not affected."""
+"""Tests a Connect server with two users: if one user's block exceeds its limit, the other user is not affected."""
 
 from __future__ import annotations
 

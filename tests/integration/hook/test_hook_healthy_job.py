@@ -1,4 +1,4 @@
-"""A healthy job with heavy early spill and a straggler, under a controller that always wants to stop it.
+"""Tests that the hook protects a healthy job with early spill and a straggler, although a controller signals stops.
 
 ``SPARKFUSE_HEALTHY_MINUTES`` is how long the straggler computes: 5 by default, more than 10 to exceed the default times
 of the policy too.

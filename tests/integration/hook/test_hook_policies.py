@@ -1,4 +1,4 @@
-"""The policies of the catalog on real Spark: the hook verifies them with its own counters, and then stops a runaway.
+"""Tests the catalog's policies on real Spark: the hook checks them with its own counters, and then stops a runaway.
 
 Only the thresholds are smaller than in the catalog; the conditions and counters are those of the shipped policies.
 """

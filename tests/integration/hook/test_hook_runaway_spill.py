@@ -1,4 +1,4 @@
-"""The rule stage_runaway_spill on real Spark: live rows of the windows job, and the counters of the hook."""
+"""Tests the rule stage_runaway_spill on real Spark: on live rows of the windows job and on counters of the hook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Connect server with two users: if the fuse stops the query of one user, the other user is not affected."""
+"""Tests a Connect server with two users: if the fuse stops one user's query, the other user is not affected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals to a job on real Spark: only a valid and armed signal stops work, and the owner can read the reason."""
+"""Tests signals to a job on real Spark: only a valid, armed signal stops work, and the owner can read the reason."""
 
 from __future__ import annotations
 

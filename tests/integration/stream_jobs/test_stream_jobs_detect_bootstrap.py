@@ -79,7 +79,7 @@ def test_own_baselines_are_not_read_back(kafka_bootstrap: str, topic_prefix: str
 
 
 def test_useless_baselines_are_deleted_from_the_topic(kafka_bootstrap: str, topic_prefix: str) -> None:
-    """A tombstone is written for an expired baseline, and for an older record of a job in another partition."""
+    """A tombstone is written for an expired baseline, and for a baseline with a newer record in another partition."""
     settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
     ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
     topic, now_ms = topic_name("baselines", topic_prefix), time.time_ns() // 1_000_000

@@ -374,7 +374,7 @@ def test_silent_executor_repeats_its_last_gauges(seen: Seen) -> None:
 
 
 def test_outliving_tasks_and_processes_are_reported(seen: Seen) -> None:
-    """Tasks and processes that outlive their stage or application are reported with the time since its end.
+    """Tasks that outlive their stage, and processes that outlive their application, have the time since the end.
 
     The time since the end is measured by the broker's clock; the driver's clock is ten minutes behind.
     """

@@ -101,7 +101,7 @@ def test_alert_name_is_derived_from_the_rule(rule, name):
 
 
 def test_two_runs_of_a_job_have_the_same_labels():
-    """The alerts of two runs of a job have the same labels: no label contains a value of one run."""
+    """The alerts of two runs of a job have the same labels: no label depends on the run."""
     first = alert(runs=[FindingRun(app_id="app-1", run_key="r1", stage_id=3, state="firing", started_ms=1)])
     second = alert(runs=[FindingRun(app_id="app-2", run_key="r2", stage_id=8, state="firing", started_ms=2)])
 

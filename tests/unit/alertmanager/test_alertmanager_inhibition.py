@@ -41,7 +41,7 @@ def test_generated_inhibitions_are_up_to_date() -> None:
 def test_inhibited_symptom_ends_with_its_cause() -> None:
     """An inhibited symptom ends together with its cause.
 
-    Otherwise Alertmanager would send a notification neither about its end nor about the symptom of the next run.
+    Otherwise Alertmanager would report neither the end of the symptom nor the symptom of the next run.
     """
     (aligned,) = align_ends([resolved(SLOW)], [SKEW, SLOW], NOW_MS)
 

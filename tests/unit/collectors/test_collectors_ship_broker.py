@@ -53,7 +53,7 @@ def broker(mock: str, topic_prefix: str, rejected: list[int]) -> Iterator[Broker
 
 @dataclass
 class Packing:
-    """A transactional producer whose broker rejects all records that are in one request with a ``BAD`` one.
+    """A transactional producer whose broker rejects all records that are in the same request as a ``BAD`` record.
 
     The producer behaves as with the real broker in test_collectors_ship_kafka.py.
     """
@@ -150,7 +150,7 @@ def test_too_large_record_becomes_a_dead_letter(
 
 
 def test_facts_are_not_sent_without_their_position(broker: Broker, rejected: list[int]) -> None:
-    """If the broker rejects the position, the transaction is aborted, because its facts would be sent again later."""
+    """If the broker rejects the position, the transaction is aborted; otherwise its facts would be sent again later."""
     batch = Batch()
     batch.add("facts", b"app", b"one")
     batch.add("positions", b"log", HUGE)

@@ -317,7 +317,7 @@ def test_mount_point_without_its_mount_keeps_positions(tmp_path: Path, *, restar
 def test_recreated_folder_is_accepted_after_six_hours(tmp_path: Path, *, restarted: bool) -> None:
     """If a folder is recreated and its known logs never return, their positions are deleted after six hours.
 
-    Logs that appeared in the new folder are treated as in any folder.
+    Logs that appeared in the new folder are treated like those of any folder.
     """
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()

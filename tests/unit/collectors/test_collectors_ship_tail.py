@@ -1,4 +1,4 @@
-"""Tests following one log: for all changes of its files, each event is sent once and lost events are counted."""
+"""Tests how one log is followed: however its files change, each event is sent once and lost events are counted."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def _fields(descriptor) -> Iterator[FieldDescriptor]:
 def test_topics_have_prefix_keys_and_arrival_time() -> None:
     """Topic names start with the prefix, and keys are fields of the message.
 
-    Facts and live rows use the arrival time.
+    The topics whose arrival times matter, such as facts and live, have the broker's timestamps.
     """
     assert topic_name("dead-letters", "test") == "test.dead-letters"
     for topic in topics().values():
@@ -134,7 +134,7 @@ def test_descriptors_are_complete() -> None:
 
 
 def test_metric_names_follow_prometheus_conventions() -> None:
-    """Metrics have the prefix, counters end in _total, and no label has an unlimited number of values."""
+    """Metric names have the prefix, counters end in _total, and no label has an unlimited number of values."""
     for metric in metric_names.ALL.values():
         assert re.fullmatch(r"sparkfuse_[a-z_]+", metric.name)
         assert (metric.kind == "counter") == metric.name.endswith("_total")

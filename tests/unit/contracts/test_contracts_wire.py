@@ -72,7 +72,7 @@ def test_unknown_fields_are_ignored() -> None:
      b"[" * 100_000],
 )  # fmt: skip
 def test_invalid_content_raises_record_error(content) -> None:
-    """Content that is not the message raises RecordError and no other error."""
+    """Content that is not a valid message raises RecordError and no other error."""
     with pytest.raises(RecordError) as refused:
         from_json(Receipt, content)
 

@@ -270,7 +270,7 @@ def test_steps_of_a_runbook() -> None:
 
 
 def test_another_interpreter_is_refused() -> None:
-    """Vendored code with unexpected imports raises ValueError here, instead of failing in the reader's browser."""
+    """Vendored code with unexpected imports raises ValueError in Python, instead of failing in the reader's browser."""
     with pytest.raises(ValueError):
         interpreter("import { other } from 'vega-util';")
 

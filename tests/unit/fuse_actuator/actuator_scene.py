@@ -164,7 +164,7 @@ class Scene:
         self.edge.book.put(control.control_id, self.keys.control(control), NOW_MS - 1000)
 
     def hold(self) -> None:
-        """Hold everything."""
+        """Add a hold that matches everything."""
         self.control(hold(until_ms=NOW_MS + 10**9))
 
     def row(self, now_ms: int = NOW_MS, completeness: float = 1.0, start_ms: int = START_MS, **columns: Any) -> LiveRow:

@@ -174,7 +174,7 @@ def test_memory_that_cannot_be_written_prevents_the_stop(scene):
 
 
 def test_memory_forgets_what_cannot_matter(tmp_path):
-    """The file keeps entries of at most one day, and reading it returns what was written."""
+    """The state file keeps entries that are at most one day old, and reading the file returns what was written."""
     old = Memory().admit("app-old", 3, 5, NOW_MS - FORGET_MS).spend(Stop(NOW_MS - FORGET_MS, "app-old", "job"), "a-1")
     memory = old.admit("app-new", 4, 9, NOW_MS).spend(Stop(NOW_MS, "app-new", "job"), "a-2")
     write_memory(tmp_path / "memory.json", memory)

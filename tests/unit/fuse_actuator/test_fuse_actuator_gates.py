@@ -1,4 +1,4 @@
-"""Each gate of the external actuator prevents one wrong stop, which happens if the gate is removed."""
+"""Tests that each gate of the external actuator prevents a wrong stop, which happens if the gate is removed."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_gate_prevents_its_stop(scene, gate):
 
 @pytest.mark.parametrize("gate", GATES)
 def test_stop_would_happen_without_the_gate(scene, gate):
-    """If the gate is removed, the same situation ends in a request to the cluster manager."""
+    """If the gate is removed, the situation in its test case leads to a request to the cluster manager."""
     for name in (gate, *ALSO_PREVENTED_BY.get(gate, ())):
         del scene.gates[name]
     CASES[gate][0](scene)

@@ -1,4 +1,4 @@
-"""Tests of the ControlBook with the cases of contracts/shared/control_rules.yaml, which the hook passes too."""
+"""Tests the ControlBook with the cases of contracts/shared/control_rules.yaml, which also test the hook."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_mode_limits_the_act(world, make_controller, show, mode, outcomes, actio
     ],
 )
 def test_job_override_applies_to_its_job(world, make_controller, show, tmp_path, mode, setting, outcomes):
-    """If a job override sets thresholds, the mode or `enabled`, they apply to the stages of that job."""
+    """Thresholds, mode and `enabled` of a job override apply to the stages of the job."""
     configuration = tmp_path / "sparkfuse.yaml"
     configuration.write_text(f'jobs: [{{job: "ord*", rules: {{{RULE}: {setting}}}}}]')
     controller = make_controller(mode, configuration)
@@ -80,7 +80,7 @@ def test_job_override_applies_to_its_job(world, make_controller, show, tmp_path,
 def test_job_override_does_not_apply_to_other_jobs(world, make_controller, show, tmp_path):
     """A job override does not change other jobs.
 
-    The signal names the policy of the variant that applies to the job.
+    The signal names the policy of the rule's variant for the job.
     """
     configuration = tmp_path / "sparkfuse.yaml"
     configuration.write_text(f'jobs: [{{job: "other", rules: {{{RULE}: {{enabled: false}}}}}}]')

@@ -149,7 +149,7 @@ def test_act_on_application_names_no_stage(world, make_controller, show, arm):
     ],
 )
 def test_detected_columns_come_from_the_finding(world, make_controller, show, arm, evidence):
-    """Columns that detection adds have the values that the finding states; without them, the rule does not match."""
+    """Columns that detection adds have the values of the finding; without these columns, the rule does not match."""
     controller = make_controller("act")
     arm(controller, "task_failures", "cancel_stage")
     show(controller, DOOMED[0], found("task_failures", "warning", evidence, stage_id=3, stage_attempt=0))
@@ -159,7 +159,7 @@ def test_detected_columns_come_from_the_finding(world, make_controller, show, ar
 
 
 def test_finding_cannot_state_columns_of_the_row(world, make_controller, show, arm):
-    """All other columns come from the controller's own row, whatever the finding states."""
+    """Columns that detection does not add come from the controller's own row, whatever the finding states."""
     controller = make_controller("act")
     arm(controller, "task_failures", "cancel_stage")
     stated = {**NEVER, "attempts_max": "3"}
@@ -334,7 +334,7 @@ def test_ended_application_is_no_control_sample(world, make_controller, show):
 
 
 def test_armed_zombie_gets_a_signal_for_the_external_actuator(world, make_controller, show, arm):
-    """The act is verified by the receipt of the external actuator, and not by the end that the rows show."""
+    """An external stop is verified by the receipt of the external actuator, and not by the end that the rows show."""
     controller = make_controller("act")
     arm(controller, "application_zombie", "external_stop")
     show(controller, *OUTLIVED)

@@ -1,4 +1,4 @@
-"""The ways in which a fuse could stop the wrong job, each with the gate that prevents it."""
+"""Tests the ways in which a fuse could stop the wrong job, each with the gate that prevents the stop."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_protected_job_is_never_acted_on(world, make_controller, show, entry, us
     ],
 )
 def test_other_budget_applies_outside_of_working_hours(world, make_controller, show, hours, outside, steps):
-    """Outside of the working hours, another budget applies, so that acts can be forbidden while nobody can react."""
+    """Outside of working hours, a different budget applies, so that acts can be forbidden while nobody can react."""
     controller = make_controller("act", working_hours=hours, budget_outside=outside)
     show(controller, *RUNAWAY)
     controller.evaluate(world)

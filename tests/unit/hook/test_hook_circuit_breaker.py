@@ -133,7 +133,7 @@ def test_limit_of_own_block_only_is_read():
     ],
 )
 def test_tag_contains_the_limits(limits, price, suffix):
-    """Time is in ms, spill in bytes and cost in core-ms."""
+    """In the tag of a block, the limit of time is in ms, of spill in bytes and of cost in core-ms."""
     assert limits.suffix(price) == suffix
 
 

@@ -82,5 +82,5 @@ def test_marker_and_checksum_files_are_no_logs(name, expected):
 
 
 def test_finished_log_hides_its_copy_in_progress():
-    """If an object store lists a finished log and its name in progress, only the finished log is returned."""
+    """If an object store lists a finished log and also its in-progress name, only the finished log is returned."""
     assert without_duplicates(["a", "a.inprogress", "b.inprogress"]) == ["a", "b.inprogress"]

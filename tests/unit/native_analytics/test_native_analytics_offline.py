@@ -210,7 +210,7 @@ def test_slow_run_is_found_only_with_history(read, learned):
 
 
 def test_healthy_runs_have_no_findings(read, learned):
-    """A usual run, a cold JVM, a busy host (more wall time, same CPU time) and three times the rows have no finding."""
+    """Usual runs, and runs with a cold JVM, a busy host (same CPU time) or three times the rows, have no finding."""
     known = learned(*HEALTHY)
     cold = Run([Stage(3, [Task(66_000), *even(58_000, 7)])], start_ms=HEALTHY[-1].start_ms * 2 - START_MS)
     noisy = Run([Stage(3, even(150_000, cpu_ms=60_000))], start_ms=cold.start_ms)
@@ -284,7 +284,7 @@ def test_failed_run_has_no_training_samples(read, run):
 def test_retried_stage_has_no_training_sample(read):
     """A retried stage adds no training sample, because a later attempt runs only some of the tasks.
 
-    The application still adds a sample.
+    The application of a retried stage still adds a sample.
     """
     first = Stage(3, even(1_000), status="failed")
     samples = training_samples(read(Run([first, Stage(3, even(500, 2), attempt=1), Stage(4, even(900))])))

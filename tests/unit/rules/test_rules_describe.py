@@ -1,4 +1,4 @@
-"""Rendering of descriptions."""
+"""Tests the rendering of descriptions."""
 
 from __future__ import annotations
 

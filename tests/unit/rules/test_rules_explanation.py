@@ -42,7 +42,7 @@ def test_usual_operator_rows_are_expected() -> None:
 
 
 def test_growth_exists_for_each_measure() -> None:
-    """For each measure of work, the explanation shows the time for twice the work, which is twice the time here."""
+    """For each measure of work, the explanation shows the time for twice the work; in this test, the time doubles."""
     samples = [run(number, 30_000 * (1 + number), 1_000_000 * (1 + number)) for number in range(8)]
 
     by_bytes, by_records = explain(samples, NOW).growth

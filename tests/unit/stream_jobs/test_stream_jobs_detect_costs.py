@@ -105,7 +105,7 @@ def test_unknown_cost_is_absent(rows, prices):
 
 
 def test_cost_is_unknown_beyond_the_limit_of_executors(monkeypatch):
-    """If an executor exceeds the limit of the state, the cost would be too low, so it is unknown."""
+    """If there are more executors than the state can store, the sum would be too low, so the cost is unknown."""
     monkeypatch.setattr(loss_rows, "MAX_EXECUTORS", 1)
     run = Run("app-1", T)
     finding = finding_of([started(run), joined(run, T), joined(run, T, "2"), run.stage(T + HOUR_MS, 900_000)])

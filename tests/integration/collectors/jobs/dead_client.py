@@ -1,4 +1,4 @@
-"""Kills the thread of the collector's Kafka client with an Error when spark.test.kill exists.
+"""Kills the thread of the collector's Kafka client with an Error when the file that spark.test.kill names exists.
 
 The script runs Spark jobs until the file that spark.test.flag names exists.
 """

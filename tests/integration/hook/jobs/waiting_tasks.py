@@ -23,7 +23,7 @@ print("APPLICATION", context.applicationId, context._jsc.sc().startTime(), flush
 
 
 def compute(number: int) -> int:
-    """Return twice the number, after the file exists."""
+    """Compute until the file exists, then return twice the number."""
     while not Path(until).exists():
         pass
     return 2 * number
