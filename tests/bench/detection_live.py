@@ -317,6 +317,6 @@ def page_table(pages: Sequence[Page], by_run: Mapping[str, Label]) -> str:
 
 
 def log_of(folder: Path) -> Path:
-    """Return the event log of a run, which Spark names after the application."""
+    """Return the event log of a run; Spark names the log after the application."""
     (log,) = (path for path in folder.iterdir() if not path.name.startswith("."))
     return log

@@ -116,7 +116,7 @@ class Bench:
             orders.give(settings, operator, order)
 
     def acts(self, action: str, count: int, at_once: int) -> Iterator[Act]:
-        """Run applications in several processes at once, and yield the act on each of them."""
+        """Run applications in several processes at the same time, and yield the act on each application."""
         of_process = -(-count // at_once)
         processes = [self._start(action, number, of_process) for number in range(at_once)]
         try:

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession, functions
 
 
 def wait(number: int, folder: Path) -> int:
-    """Write the time at which this task first waits to a file, then wait until the bench creates the file ``end``."""
+    """Write a file with the time at which this task first waits; then wait until the bench creates the file ``end``."""
     began = folder / f"began-{number}"
     if not began.exists():
         unfinished = folder / f"unfinished-{number}"

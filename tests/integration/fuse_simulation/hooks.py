@@ -1,4 +1,4 @@
-"""Real hooks in one JVM, which reads one command per line; HookSimulator.java describes the commands."""
+"""Runs real hooks in one JVM. The JVM reads one command per line; HookSimulator.java describes the commands."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ class World:
     # ---- jobs
 
     def new_run(self, app_id: str) -> None:
-        """Start a new run of an application, which has the same application id and a new hook.
+        """Start a new run of an application, with the same application id and a new hook.
 
         No two runs of an application start in the same millisecond.
         """

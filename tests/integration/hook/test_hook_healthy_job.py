@@ -1,4 +1,4 @@
-"""Tests that the hook protects a healthy job with early spill and a straggler, although a controller signals stops.
+"""Tests that no signal stops a healthy job that spills heavily at first and has a straggler later.
 
 ``SPARKFUSE_HEALTHY_MINUTES`` is how long the straggler computes: 5 by default, more than 10 to exceed the default times
 of the policy too.

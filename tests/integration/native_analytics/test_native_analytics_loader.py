@@ -40,7 +40,7 @@ def fact(number: int) -> bytes:
 
 
 def tick() -> bytes:
-    """Return a tick of the pipeline's clock, which is not stored."""
+    """Return a tick of the pipeline's clock; the loader does not store ticks."""
     message = Fact(app_id="clock-0", collector="clock")
     message.tick.sent_ms = 1
     return message.SerializeToString()

@@ -537,7 +537,7 @@ def approval_needed(make_controller):
 def test_act_waits_for_one_approval_and_uses_it_once(world, approval_needed, show):
     """Without an approval the controller requests one.
 
-    The signal contains the approval, which is not used a second time.
+    The signal contains the approval, and the approval is not used a second time.
     """
     controller = approval_needed
     show(controller, live_row(), finding())

@@ -114,7 +114,7 @@ def test_stop_of_another_block_is_not_claimed(circuit_breaker, jvm):
 
 
 def test_limit_of_own_block_only_is_read():
-    """The text of Spark's exception names the block by its tag, which has a prefix under Connect."""
+    """The text of Spark's exception names the block by its tag; under Connect, the tag has a prefix."""
     own = "sparkfuse-block.0123456789abcdef.orders.s1000"
     found = from_text(LIMIT_TEXT.format(tag=f"spark-session-x-{own}"), "orders", own)
 

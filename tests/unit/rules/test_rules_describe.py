@@ -51,7 +51,7 @@ from sparkfuse_rules.errors import RuleError
 def test_template_is_rendered(template, row, expected):
     """In a rendered description, numbers have units and absent values are unknown or omitted.
 
-    The text of a user is never parsed as a template.
+    A user's text is never parsed as a template.
     """
     assert render(template, row) == expected
 

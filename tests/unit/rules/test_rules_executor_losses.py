@@ -88,7 +88,7 @@ def test_any_order_and_text_is_accepted(removals: list[tuple[int, str, int]]) ->
 
 
 def test_exit_codes_are_read_from_texts() -> None:
-    """The exit code is read from texts of YARN, Kubernetes and the standalone worker."""
+    """The exit code is read from the texts that YARN, Kubernetes and the standalone worker write."""
     assert exit_code_of("Exit status: -100. Diagnostics: Container released on a *lost* node") == -100
     assert exit_code_of("The executor with id 1 exited with exit code 143(SIGTERM)") == 143
     assert exit_code_of("no code") is None

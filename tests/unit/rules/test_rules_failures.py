@@ -1,4 +1,4 @@
-"""Tests the classification of failures, with texts of Spark 2.4 to 4.x."""
+"""Tests the classification of failures, with failure texts from Spark 2.4 to 4.x."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_literals_ids_and_partitions_are_ignored(one, other):
 
 
 def test_changed_column_changes_the_fingerprint():
-    """If a filter uses another column, the stage has another fingerprint."""
+    """If a filter uses a different column, the stage has a different fingerprint."""
     assert normal_operators(["Filter (amount#1 > 5)"]) != normal_operators(["Filter (price#1 > 5)"])
 
 
@@ -93,7 +93,7 @@ def test_call_site_is_reduced_to_action_and_file(name, expected):
 
 @given(st.lists(st.text(max_size=30), max_size=5), st.lists(st.text(max_size=30), max_size=5), st.randoms())
 def test_any_names_give_sixteen_hex_digits(names, parents, random):
-    """For any text of a user, a fingerprint has sixteen hex digits and does not depend on the order of parents."""
+    """For any text from a user, a fingerprint has sixteen hex digits and does not depend on the order of parents."""
     shuffled = random.sample(parents, len(parents))
     fingerprint = stage_fingerprint(names[0] if names else None, names, names, parents)
 

@@ -1,4 +1,4 @@
-"""Tests how the first cause is found in texts of Spark, the JVM and Python."""
+"""Tests how the first cause is found in error texts from Spark, the JVM and Python."""
 
 from __future__ import annotations
 

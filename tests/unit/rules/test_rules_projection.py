@@ -130,7 +130,7 @@ def test_cold_start_is_never_projected_too_long(slots, waves, cold, task_ms):
 
 
 def test_share_of_work_is_the_share_of_tasks():
-    """If a quarter of the tasks succeeded, a quarter of the work is done; with invalid numbers, all work is."""
+    """If a quarter of the tasks succeeded, the share is a quarter; without valid numbers of tasks, the share is 1."""
     assert share_of_whole({"num_tasks": 8, "succeeded_tasks": 2}) == 0.25
     assert [share_of_whole(each) for each in ({}, {"num_tasks": 8}, {"num_tasks": 8, "succeeded_tasks": 9})] == [
         1.0

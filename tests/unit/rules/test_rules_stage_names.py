@@ -196,7 +196,7 @@ def test_query_is_named_by_sources_and_sink(nodes, name, sources, sink) -> None:
     ],
 )  # fmt: skip
 def test_description_of_the_user_comes_first(description, name) -> None:
-    """A query is named by the user's description; call sites and other texts of Spark are not used."""
+    """A query is named by the user's description; call sites and other texts from Spark are not used."""
     named = name_query(7, description=description, plans=[JOINED]).name
 
     assert named.replace("q7: lineitem ⋈ part", "q7: aggregate lineitem ⋈ part") == name

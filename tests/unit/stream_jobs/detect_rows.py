@@ -212,7 +212,7 @@ class Run:
 
 
 def tick(at: int, clock: int = 0) -> LiveRow:
-    """Return a tick of the pipeline's clock, which is a record that only advances the time."""
+    """Return a tick of the pipeline's clock: a record that only advances the time."""
     return LiveRow(view="tick", app_id=f"clock-{clock}", window_end_ms=at, tick={"sent_ms": at})
 
 

@@ -41,7 +41,7 @@ class State:
         return list(self.content)
 
     def get_internal_state(self) -> State:
-        """Return PyFlink's own map of the key, which has changes that are not yet written."""
+        """Return PyFlink's own map of the key; the map has changes that are not yet written."""
         return self
 
 
@@ -53,7 +53,7 @@ class Backend:
 
 
 class KeyedState(State):
-    """A fake of Flink's map of the current key, which a step gets by the map's descriptor."""
+    """A fake of Flink's keyed state: a step gets the map of the current key by the map's descriptor."""
 
     def __init__(self) -> None:
         super().__init__({})

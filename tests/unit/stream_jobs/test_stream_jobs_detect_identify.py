@@ -121,7 +121,7 @@ def test_application_without_start_is_a_job_of_its_own():
 
 
 def test_task_row_has_name_and_fingerprint_of_its_stage():
-    """A task row gets the name and fingerprint of its stage, which the windows job does not provide."""
+    """A task row gets the name and fingerprint of its stage, because the windows job provides neither."""
     run = Run("app-1", T)
     *_, stage, task = process([run.started(T), run.stage_started(T), run.stage(T, 900), run.task(T, 900)])
 

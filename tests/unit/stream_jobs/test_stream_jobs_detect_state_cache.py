@@ -95,7 +95,7 @@ def test_least_recently_used_key_loses_its_older_half():
 def test_alternating_keys_keep_their_newest_values():
     """If applications alternate, each keeps its newest values in the cache.
 
-    The cache never evicts all values of the least recently used application, because that application may still run.
+    The cache never evicts all values of the least recently used application.
     """
     cache, state = StateCache(limit=40), State()
     for stage in range(50):

@@ -89,7 +89,7 @@ def test_state_of_the_first_version_is_decoded():
 
 
 def test_post_end_rules_are_found_by_their_columns():
-    """Rules for rows after the end of a stage or application are recognised by their columns, not listed."""
+    """Rules for rows after the end of a stage or application are recognised by their columns, not by a list."""
     assert rule_sql.post_end_rules(load_catalog()) == {
         "application_incomplete",
         "application_zombie",

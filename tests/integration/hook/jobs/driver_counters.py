@@ -1,4 +1,4 @@
-"""Prints the driver's own counters of running stages, which the hook compares with its policy."""
+"""Prints the driver's own counters of running stages; the hook compares these counters with its policy."""
 
 from __future__ import annotations
 
