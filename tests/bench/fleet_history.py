@@ -47,7 +47,7 @@ def fingerprint(real: RealStage) -> str:
 
 
 def baselines(stages: Sequence[RealStage], shape: Shape, runs: int, seed: int, now_ms: int) -> Iterator[Baseline]:
-    """Yield the baseline of each stage of each job after ``runs`` hourly runs, the last of which was an hour ago."""
+    """Yield the baseline of each stage of each job after ``runs`` hourly runs; the last run was an hour ago."""
     generator, factor = random.Random(seed), stretch(stages, shape)
     pools: dict[str, tuple[str, list[BaselineSample]]] = {}
     for real in stages:
