@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,6 @@ def work(number):
 
 spark.sparkContext.parallelize(range(8), 2).map(work).count()
 """
-ARMED = ("--rule", RULE, "--action", ACTION)
 UP = (sys.executable, "-m", "sparkfuse.main", "up", "--free-ports")
 
 
@@ -70,6 +69,13 @@ class RunningStack:
             command, capture_output=True, text=True, check=False, env={**os.environ, **self.addresses}
         )
 
+    def arm(self, rule: str, action: str) -> None:
+        """Allow an action of a rule."""
+        done = self.command(
+            "fuse", "arm", "--rule", rule, "--action", action, "--reason", "test", "--home", str(self.home)
+        )
+        assert done.returncode == 0, done.stderr
+
     def start_job(self, name: str, script: Path, arguments: tuple[str, ...] = (), **settings: str) -> Process:
         """Start a PySpark script with the properties file that `sparkfuse up` wrote."""
         configuration = {**spark_job.ON_ONE_MACHINE, "spark.sparkfuse.job": name, **settings}
@@ -86,32 +92,39 @@ class RunningStack:
         ]
 
 
-@pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
-    """Start `sparkfuse up` on free ports with a configuration that allows the fuse to act."""
-    home = tmp_path_factory.mktemp("stack")
-    configuration = home / "sparkfuse.yaml"
-    configuration.write_text(OF_STACK)
+@contextlib.contextmanager
+def running_stack(folder: Path, configuration: str, armed: Iterable[tuple[str, str]]) -> Iterator[RunningStack]:
+    """Run `sparkfuse up` on free ports with the text of a sparkfuse.yaml; ``armed`` are rules and their actions."""
+    home, file = folder / "stack", folder / "sparkfuse.yaml"
+    home.mkdir()
+    file.write_text(configuration)
     with Receiver() as receiver, (home / "up.log").open("wb") as log:
         up = subprocess.Popen(
             [*UP, "--home", str(home), "--webhook", receiver.url],
             stdout=log,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "SPARKFUSE_CONFIG": str(configuration)},
+            env={**os.environ, "SPARKFUSE_CONFIG": str(file)},
         )
         try:
             wait_for(
                 lambda: (home / "stack.json").exists() or up.poll() is not None, START_SECONDS, "the stack's addresses"
             )
             assert up.poll() is None, (home / "up.log").read_text()
-            addresses = json.loads((home / "stack.json").read_text()) | {"SPARKFUSE_CONFIG": str(configuration)}
+            addresses = json.loads((home / "stack.json").read_text()) | {"SPARKFUSE_CONFIG": str(file)}
             running = RunningStack(home, addresses, receiver, up)
-            armed = running.command("fuse", "arm", *ARMED, "--reason", "test", "--home", str(home))
-            assert armed.returncode == 0, armed.stderr
+            for rule, action in armed:
+                running.arm(rule, action)
             yield running
         finally:
             up.terminate()
             up.wait(180)
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
+    """Start a stack with the configuration of the demonstration, which allows the fuse to act."""
+    with running_stack(tmp_path_factory.mktemp("e2e"), OF_STACK, [(RULE, ACTION)]) as running:
+        yield running
 
 
 @dataclasses.dataclass
@@ -131,7 +144,7 @@ class Jobs:
     event_logs: Path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def jobs(stack: RunningStack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
     """Start all three jobs at once."""
     folder = tmp_path_factory.mktemp("jobs")

@@ -134,7 +134,8 @@ def test_runbook_links_start_with_the_configured_address(tmp_path):
 
     assert "SUCCESS" in check("promtool", "check", "config", configuration)
     rules = yaml.safe_load((tmp_path / "prometheus_rules" / "pipeline.yml").read_text())
-    urls = [rule["annotations"]["runbook_url"] for group in rules["groups"] for rule in group["rules"]]
+    alerts = [rule for group in rules["groups"] for rule in group["rules"] if "alert" in rule]
+    urls = [alert["annotations"]["runbook_url"] for alert in alerts]
     assert urls[0] == "https://wiki.example/docs/runbooks/pipeline.md#sparkfusewindowsstalled"
 
 
@@ -146,9 +147,13 @@ def test_prometheus_rules_pass_their_promtool_tests(folder, name):
     assert "SUCCESS" in check("promtool", "test", "rules", cases)
 
 
-def _alerts(folder: Path, name: str) -> list[dict]:
+def _rules(folder: Path, name: str) -> list[dict]:
     groups = yaml.safe_load((folder / "prometheus_rules" / f"{name}.yml").read_text())["groups"]
     return [rule for group in groups for rule in group["rules"]]
+
+
+def _alerts(folder: Path, name: str) -> list[dict]:
+    return [rule for rule in _rules(folder, name) if "alert" in rule]
 
 
 @pytest.mark.parametrize("file", RULE_FILES)
@@ -170,12 +175,14 @@ def test_prometheus_alerts_are_complete(folder, repository, file):
 
 
 def test_pipeline_alerts_use_existing_metrics(folder):
-    """The contract lists each metric that an alert expression uses."""
-    alerts = [alert for name in RULE_FILES for alert in _alerts(folder, name)]
-    used = {name for alert in alerts for name in re.findall(r"sparkfuse_\w+", alert["expr"])}
+    """The contract lists each metric that an alert or a recording rule uses, and each recorded series exists."""
+    rules = [rule for name in RULE_FILES for rule in _rules(folder, name)]
+    series = {name for rule in rules for name in re.findall(r"sparkfuse[_:][\w:]+", rule["expr"])}
+    used = {re.sub(r"_(bucket|count)$", "", name) for name in series if ":" not in name}
 
     assert used
     assert used <= set(metric_names.ALL)
+    assert {name for name in series if ":" in name} == {rule["record"] for rule in rules if "record" in rule}
 
 
 def test_sender_metrics_follow_conventions():
