@@ -79,7 +79,7 @@ def show(
     """Show the expected duration of the next run of a job, stage by stage, and its basis."""
     known = _known(home, job, MAX_BASELINES)
     if not known:
-        raise StartError(f"there is no baseline of a job {job!r}; `sparkfuse baselines` lists the jobs", USAGE)
+        raise StartError(f"there is no baseline of the job {job!r}; `sparkfuse baselines` lists the jobs", USAGE)
     explained = [(each, _explained(each, work_bytes, work_records, operator_rows)) for each in known]
     if as_json:
         print_json([_document(each, explanation) for each, explanation in explained])

@@ -37,8 +37,12 @@ Started = Annotated[
     int | None,
     typer.Option("--started-ms", help="Start time of the application in ms since 1970, if no store is available."),
 ]
-Attempt = Annotated[int, typer.Option("--attempt", min=0, help="Attempt of the application, with --started-ms.")]
-Cluster = Annotated[str, typer.Option("--cluster", help="Value of spark.sparkfuse.cluster, with --started-ms.")]
+Attempt = Annotated[
+    int, typer.Option("--attempt", min=0, help="Attempt of the application; only used with --started-ms.")
+]
+Cluster = Annotated[
+    str, typer.Option("--cluster", help="Value of spark.sparkfuse.cluster; only used with --started-ms.")
+]
 Wait = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for the answer of the application.")]
 
 

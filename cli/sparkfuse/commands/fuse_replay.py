@@ -62,6 +62,6 @@ def _show(rule: str, found: list[PolicyReplay]) -> None:
     headings = ["policy", "healthy runs", "would act", "failed runs", "would act on failed"]
     print_table(f"Replay of {rule} over stored live rows", headings, rows)
     for app_id in [app_id for each in found for app_id in each.false_runs]:
-        typer.echo(f"It would have acted on {app_id}, which succeeded.")
+        typer.echo(f"The policy would have acted on {app_id}, although this run succeeded.")
     if left_out := dict.fromkeys(name for each in found for name in each.left_out):
         typer.echo(f"Conditions that were not checked, because stored rows lack their columns: {', '.join(left_out)}.")

@@ -104,7 +104,7 @@ def test_command_prints_the_replay(environment):
         for arguments in ([RULE.id, "--since", "1d"], [RULE.id, "--since", "1d", "--json"], ["stage_skew"])
     )  # fmt: skip
 
-    assert "It would have acted on spilling, which succeeded." in printed.stdout, printed.stderr
+    assert "The policy would have acted on spilling, although this run succeeded." in printed.stdout, printed.stderr
     assert [(each["healthy_runs"], each["false_runs"]) for each in json.loads(as_json.stdout)] == [
         (["quiet", "spilling"], ["spilling"])
     ]

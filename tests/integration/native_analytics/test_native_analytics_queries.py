@@ -155,7 +155,7 @@ def test_baselines_show_prints_expected_durations(filled: Client, module_setting
     made = next(each for each in json.loads(rows.output) if each["fingerprint"] == "5b7c0d9e21f64a83")
     assert (made["expected"]["work_measure"], made["growth"][0]["measure"]) == ("rows", "rows")
     assert made["expected"]["expected_ms"] == pytest.approx(3 * 60_250, rel=0.02)
-    assert "there is no baseline of a job 'nobody'" in str(stranger.exception)
+    assert "there is no baseline of the job 'nobody'" in str(stranger.exception)
 
 
 def test_store_without_tables_is_an_error(settings: Settings) -> None:
