@@ -48,7 +48,7 @@ def acls(
     wanted = permissions.grants(principals, settings.topic_prefix, old_brokers=old_brokers)
     if apply:
         count = permissions.apply(wanted, settings)
-        typer.echo(f"{count} permissions of {len(principals)} principals are granted on {settings.kafka_bootstrap}")
+        typer.echo(f"granted {count} permissions to {len(principals)} principals on {settings.kafka_bootstrap}")
     elif form is Format.JSON:
         print_json(permissions.as_data(wanted))
     else:
