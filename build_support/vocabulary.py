@@ -62,7 +62,7 @@ def main() -> int:
     words, count = read_words(), 0
     for name in files:
         path = ROOT / name
-        if not path.exists():  # deleted, not yet committed
+        if not path.exists():  # the file was deleted, and the deletion is not committed yet
             continue
         for number, word, instead in find(name, path.read_text(encoding="utf-8"), words):
             print(f"{name}:{number}: {word!r}: write {instead}")

@@ -1,7 +1,7 @@
 """Convert findings to Alertmanager's alerts, with pure functions.
 
-The labels of an alert are its identity. They contain the values that are the same in all runs of a job: job, rule,
-scope, cluster, tenant and finding id. They also contain the severity, because Alertmanager routes by labels only.
+The labels of an alert are its identity. The labels contain the values that are the same in all runs of a job: job,
+rule, scope, cluster, tenant and finding id. The severity is also a label, because Alertmanager routes by labels only.
 Values that change with each run, such as the application id, are annotations. So a finding whose severity changes
 becomes a new alert, and ``alerts_to_post`` resolves the old alert.
 """
@@ -21,8 +21,8 @@ from sparkfuse_rules.alert_labels import alert_labels, alert_name, latest_run
 from sparkfuse_rules.knowledge.money import cost_sentence
 from sparkfuse_rules.plain_text import plain
 
-# The time after which a firing alert expires: four times the interval at which a finding is repeated. So three
-# repetitions in a row may be lost.
+# The time after which a firing alert expires: four times the interval at which a finding is repeated. So an alert
+# survives the loss of three repetitions in a row.
 FIRING_MS = 4 * 60_000
 SEVERITIES = ("critical", "warning", "info")
 STATES = ("firing", "resolved")
@@ -122,9 +122,9 @@ def alerts_to_post(alerts: Sequence[Alert], held: Iterable[Alert], now_ms: int) 
     If a held alert of a finding and the new alert have different labels, the held alert is resolved, and its annotation
     contains the new severity. If the held alert is a warning and the finding is now critical, the warning ends together
     with the critical alert. Otherwise the warning would resolve while the critical alert inhibits it. Alertmanager does
-    not notify that an inhibited alert resolved, and would then not notify the warning of the next run. If a new alert
-    is resolved, and all held alerts of its finding have other labels, the new alert is not posted, because nobody was
-    notified of it.
+    not notify that an inhibited alert resolved, and would then not notify about the warning of the next run. If a new
+    alert is resolved, and all held alerts of its finding have other labels, the new alert is not posted, because nobody
+    was notified of the new alert.
     """
     by_finding = {alert.finding_id: alert for alert in alerts}
     of_same_finding = [old for old in held if old.finding_id in by_finding]

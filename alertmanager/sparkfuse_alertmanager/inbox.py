@@ -37,7 +37,7 @@ class Record:
 
 
 class Inbox:
-    """The findings that Kafka assigns to this member of the consumer group; not thread-safe."""
+    """The findings in the partitions that Kafka assigns to this member of the consumer group; not thread-safe."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         """Join the consumer group. Raises KafkaUnavailableError if the broker, a topic or a permission is missing."""
@@ -56,8 +56,8 @@ class Inbox:
                 # skipped.
                 "auto.offset.reset": "earliest",
                 "fetch.wait.max.ms": 100,
-                # If a sender is killed, another sender gets its partitions only after this time. The value is the
-                # smallest that brokers allow.
+                # If a sender is killed, another sender gets its partitions only after this time. This is the shortest
+                # session timeout that brokers allow.
                 "session.timeout.ms": 6000,
                 "heartbeat.interval.ms": 2000,
             }
@@ -83,11 +83,11 @@ class Inbox:
             self._consumer.commit(offsets=self._positions(ends), asynchronous=False)
         except KafkaException as error:
             # Either another member of the group now has the partition, or the broker is unavailable. In both cases the
-            # batch is read again, which is harmless.
+            # batch is read again; reading a batch twice is harmless.
             log.warning("offsets were not committed: %s", error)
 
     def rewind(self) -> None:
-        """Let the next poll return the last batch again."""
+        """Make the next call of ``poll`` return the last batch again."""
         starts: dict[int, int] = {}
         for message in self._batch:
             starts.setdefault(message.partition(), message.offset())

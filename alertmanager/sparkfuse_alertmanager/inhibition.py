@@ -36,8 +36,8 @@ def inhibit_rules(found: Iterable[Inhibition]) -> Iterator[Mapping[str, Sequence
 def align_ends(alerts: Sequence[Alert], related: Iterable[Alert], now_ms: int) -> list[Alert]:
     """Return ``alerts`` with the ends of inhibited symptoms moved to the ends of their causes.
 
-    ``related`` are the held alerts of rules that inhibit a rule or are inhibited by one. If a held symptom waited for a
-    cause that has now ended, the symptom is added to the result.
+    ``related`` are the alerts in Alertmanager whose rules inhibit another rule or are inhibited by another rule. If a
+    held symptom waited for a cause that has now ended, the symptom is added to the result.
     """
     new = {alert.finding_id: alert for alert in alerts}
     others = {alert.finding_id: alert for alert in related if alert.finding_id not in new}

@@ -1,7 +1,7 @@
 """Post alerts to every Alertmanager peer, as the documentation of Alertmanager requires.
 
-Peers share notifications, not alerts. If alerts were posted only to one peer or to a load balancer, they would be lost
-when that peer fails.
+Alertmanager peers share their notification log, not their alerts. If alerts were posted only to one peer or to a load
+balancer, they would be lost when that peer fails.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sparkfuse_alertmanager.metrics import Metrics
 from sparkfuse_rules.catalog_inhibitions import related_rules
 
 log = logging.getLogger(__name__)
-# Seconds to connect, and seconds to wait for an answer. An unreachable peer delays a batch by these times.
+# Seconds to connect, and seconds to wait for an answer. An unreachable peer delays each batch by these times.
 TIMEOUT = (1.0, 5.0)
 # The largest number of ids in one request, so that its URL stays far below the length limits of proxies.
 IDS_PER_REQUEST = 100
@@ -52,7 +52,7 @@ class Peer:
         self._alerts = f"{url.rstrip('/')}/api/v2/alerts"
         self._metrics = metrics
         self._session = requests.Session()
-        # A proxy in the environment is for external hosts, so it is not used.
+        # A proxy in the environment is for external hosts, so requests to peers bypass the proxy.
         self._session.trust_env = False
         self._session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or True
         self._up = True
@@ -99,7 +99,7 @@ class Peer:
             yield from (Alert.from_json(held) for held in answer.json())
 
     def _related(self, alerts: Sequence[Alert], now_ms: int) -> list[Alert]:
-        """Return the peer's alerts of rules that inhibit or are inhibited; empty if no such alert has ended."""
+        """Return the peer's alerts whose rules inhibit or are inhibited; empty if none of these alerts has ended."""
         if not any(alert.ends_ms <= now_ms and alert.labels["rule"] in related_rules() for alert in alerts):
             return []
         rules = "|".join(sorted(related_rules()))

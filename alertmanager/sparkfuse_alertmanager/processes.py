@@ -32,8 +32,8 @@ def alertmanager_command(
         f"--config.file={configuration}",
         f"--storage.path={storage}",
         f"--web.listen-address={LOOPBACK}:{port}",
-        # The address of links in messages. By default, Alertmanager uses the machine's own name, which often cannot be
-        # resolved.
+        # The address of links in messages. By default, Alertmanager uses the machine's host name, but DNS often cannot
+        # resolve this name.
         f"--web.external-url=http://{LOOPBACK}:{port}",
         f"--cluster.listen-address={f'{LOOPBACK}:{cluster_port}' if cluster_port else ''}",
         *(f"--cluster.peer={peer}" for peer in peers),
@@ -56,7 +56,7 @@ def prometheus_command(configuration: Path, storage: Path, port: int) -> list[st
         f"--web.listen-address={LOOPBACK}:{port}",
         f"--web.external-url=http://{LOOPBACK}:{port}",
         # If Prometheus posts an alert before it has discovered Alertmanager, the alert is lost until it is posted
-        # again. The default interval of one minute is too long for an alert that was lost.
+        # again. A lost alert would wait for the default interval of one minute, which is too long.
         "--rules.alert.resend-delay=15s",
         "--log.level=warn",
     ]

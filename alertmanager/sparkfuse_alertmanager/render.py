@@ -1,7 +1,8 @@
 """Render the configuration of Alertmanager and Prometheus for one machine.
 
-`alertmanager.yml` and `prometheus.yml` are the sources. Their addresses are replaced by those of this machine, and
-receivers without an address or key are removed. `python -m sparkfuse_alertmanager.render --help` shows the command.
+`alertmanager.yml` and `prometheus.yml` are the sources. The addresses in these files are replaced by those of this
+machine, and receivers without an address or key are removed. `python -m sparkfuse_alertmanager.render --help` shows the
+command.
 """
 
 from __future__ import annotations

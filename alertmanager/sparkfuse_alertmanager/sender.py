@@ -1,8 +1,8 @@
 """The sender: read findings from Kafka and send them to every Alertmanager peer.
 
 The sender has no state. The detect job repeats a firing finding every minute, and a resolved one for five minutes.
-Alertmanager merges alerts with the same labels. The sender commits offsets only after a peer accepted the batch. So
-after a crash at any point a post is repeated, but no notification is duplicated and no finding is lost.
+Alertmanager merges alerts with the same labels. The sender commits offsets only after a peer accepted the batch. So a
+crash at any point may repeat a post, but duplicates no notification and loses no finding.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ UNREAD_MS = 180_000
 AHEAD_MS = 60_000
 HOUR_MS = 3_600_000
 FREE_BYTES = 2 * 1024**3
-# The consumer group of each part, the topic that it reads, and what stops if it does not.
+# Each entry: a consumer group, the topic that the group reads, and what stops working if the group does not read.
 READERS = (
     ("windows job", "windows", "facts", "nothing new is observed"),
     ("detect job", "detect", "live", "no new finding is made"),
@@ -49,7 +49,7 @@ class Check:
 
 
 def examine(settings: Settings, home: Path) -> list[Check]:
-    """Return the results of all checks. A check that fails does not prevent the others."""
+    """Return the results of all checks. A check that fails does not prevent the other checks."""
     kafka = _kafka(settings)
     checks = [kafka]
     if kafka.state != FAILED:

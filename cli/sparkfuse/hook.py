@@ -24,7 +24,7 @@ from sparkfuse.hook_errors import (
 __all__ = ["CircuitBreaker", "FuseBlownError", "FuseError", "FuseWarnedError", "LimitExceededError"]
 
 UNREACHABLE: dict[str, Any] = {"mode": "unknown", "hold": False, "watching": False, "state": "unknown", "events": []}
-"""What `CircuitBreaker.state` returns under Spark Connect, without the plugin, or if the driver's JVM is dead."""
+"""What `CircuitBreaker.state` returns under Spark Connect, without the plugin, or after the driver's JVM has died."""
 
 _STOPPED = ("requested", "ended", "unfreed")
 _blocks: ContextVar[tuple[tuple[CircuitBreaker, Block], ...]] = ContextVar("sparkfuse_blocks", default=())
@@ -85,7 +85,7 @@ class CircuitBreaker:
         return str(self.state()["state"]) != "open"
 
     def check(self) -> None:
-        """Raise if the fuse is open, and report new warnings as `on_warn` specifies.
+        """Raise an error if the fuse is open, and report new warnings as `on_warn` specifies.
 
         Raises:
             FuseBlownError: a signal has stopped a part of this application.
@@ -122,7 +122,7 @@ class CircuitBreaker:
 
     @contextmanager
     def safe_point(self) -> Iterator[None]:
-        """For a limited time, delay a stop of the current block until this `with` block, such as a commit, ends."""
+        """For a limited time, delay a stop of the current block until this `with` statement, such as a commit, ends."""
         own = [block for breaker, block in _blocks.get() if breaker is self]
         if own:
             with own[-1].safe_point():

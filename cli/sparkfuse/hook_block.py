@@ -20,7 +20,7 @@ _MS_PER_HOUR = 3_600_000
 
 @dataclass(frozen=True)
 class Limits:
-    """What a block may use: seconds, bytes spilled to disk, rows written, and cost at a price per core-hour."""
+    """The limits of a block: seconds, bytes spilled to disk, rows written, and cost at a price per core-hour."""
 
     max_seconds: float | None = None
     max_spill: int | str | None = None
@@ -63,7 +63,7 @@ class Block:
         self._over = False
 
     def begin(self) -> None:
-        """Begin the block; if that fails, the job continues without limits."""
+        """Begin the block; if the block cannot begin, the job continues without limits."""
         self._try("begin", self.tag)
         if self._seconds is not None and self._driver is not None and self._driver.cancels:
             threading.Thread(target=self._expire, name="sparkfuse-block", daemon=True).start()
@@ -94,7 +94,7 @@ class Block:
             self._safe(-1)
 
     def expired_error(self, doing: str) -> FuseError | None:
-        """Return the error if this process has cancelled the block."""
+        """Return the error for the exceeded limit if this process has cancelled the block."""
         if not self.expired:
             return None
         evidence = f"the block ran longer than {self._seconds} s"

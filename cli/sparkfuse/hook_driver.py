@@ -49,7 +49,7 @@ class PluginDriver:
         self._limits.leave(tag)
 
     def safe_point(self, tag: str, begins: bool) -> None:
-        """Begin or end a safe point."""
+        """Report to the plugin that a safe point begins or ends."""
         self._limits.safePoint(tag, begins)
 
     def cancel(self, tag: str) -> None:
@@ -82,7 +82,7 @@ class TagDriver:
         self._remove(tag)
 
     def safe_point(self, tag: str, begins: bool) -> None:
-        """Do nothing: the timer of the block knows its safe points."""
+        """Do nothing: the timer of the block waits for safe points by itself."""
 
     def cancel(self, tag: str) -> None:
         """Cancel the jobs that carry the tag."""
@@ -90,7 +90,7 @@ class TagDriver:
 
 
 def core_hour_price(spark: Any, given: float | None = None) -> float | None:
-    """Return the price of a core-hour: the given one, the platform's, or the list price; None if it is switched off."""
+    """Return the price of a core-hour: the given price, the platform's, or the list price; None if the price is off."""
     if given:
         return given
     try:
@@ -102,7 +102,7 @@ def core_hour_price(spark: Any, given: float | None = None) -> float | None:
         return CORE_HOUR
     try:
         return float(text)
-    except ValueError:  # off, or not a number: the job continues without this limit
+    except ValueError:  # the price is off or not a number: the job continues without the cost limit
         warn_once(f"Sparkfuse: max_cost has no effect, because {PRICE} is {text!r}")
         return None
 
@@ -126,7 +126,7 @@ def driver_of(spark: Any) -> PluginDriver | TagDriver | None:
     try:
         context = getattr(spark, "sparkContext", spark)
         tags = (context.addJobTag, context.removeJobTag, context.cancelJobsWithTag)
-    except Exception:  # no context, or Spark before 3.5
+    except Exception:  # there is no SparkContext, or Spark is older than 3.5
         warn_once("Sparkfuse: the plugin is absent or off, so blocks have no limits")
         return None
     warn_once("Sparkfuse: the plugin is absent or off, so blocks are limited by max_seconds only")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-# The plugin's ReasonText writes this sentence; Spark includes it in the exception of a cancelled action.
+# The plugin's class ReasonText writes this sentence; Spark includes the sentence in the exception of a cancelled
+# action.
 _SIGNAL = re.compile(
     r"\[SPARKFUSE_FUSE_BLOWN\] (?P<deed>.*?)\. Rule: (?P<rule>.*?)\. Evidence: (?P<evidence>.*?)"
     r"(?:\. Look at: (?P<look_at>.*?))?\. To override: (?P<override>.*?)\. \(signal (?P<signal_id>[^)]*)\)",
     re.DOTALL,
 )
-# The plugin's Block writes this sentence.
+# The plugin's class Block writes this sentence.
 _LIMIT = re.compile(
     r"\[SPARKFUSE_BLOCK_STOPPED\] (?P<deed>.*?)\. Tag: (?P<tag>\S+)\. Limit: (?P<limit>\w+) (?P<bound>\d+)\. "
     r"Evidence: (?P<evidence>.*?)\. To override: (?P<override>.*?)\. \(end\)",
@@ -108,7 +109,7 @@ def from_text(text: str, doing: str, tag: str = "") -> FuseError | None:
             f"signal {signal['signal_id']}",
         )
     limit = _LIMIT.search(text)
-    # Spark 4 and Connect put the user and the session before the tag.
+    # Spark 4 and Spark Connect put the user and the session before the tag.
     if limit is None or not limit["tag"].endswith(tag):
         return None
     evidence = f"{limit['evidence']}, limit {limit['bound']}"

@@ -25,7 +25,7 @@ def main() -> None:
     except OSError as error:
         if error.errno not in DISK_ERRORS:
             raise
-        # If standard output were not replaced, Python would try to write the rest at exit and fail again.
+        # If standard output were not replaced, Python would try to write the remaining output at exit and fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _print_error(f"the output cannot be written: {error.strerror}")
         sys.exit(MISSING)
@@ -35,7 +35,7 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> None:
     if arguments[:1] == ["analyze"]:
-        # Importing typer takes longer than reading a log, so this command does not use typer.
+        # Importing typer takes longer than reading a log, so `sparkfuse analyze` does not use typer.
         from sparkfuse.commands.analyze import analyze
 
         sys.exit(analyze(arguments[1:]))

@@ -1,6 +1,6 @@
 """Refuses retries of Airflow tasks that would fail in the same way again, for Airflow 2.10 and later.
 
-It needs only Airflow and the package `sparkfuse` without extras. See docs/airflow.md.
+The package `sparkfuse.airflow` needs only Airflow and `sparkfuse` without extras. See docs/airflow.md.
 """
 
 from sparkfuse.airflow.retries import guarded, refuse_doomed_retries

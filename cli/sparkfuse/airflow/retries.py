@@ -38,12 +38,12 @@ _OWN_STATES = frozenset(
 def refuse_doomed_retries(
     application_id: ApplicationId | None = None, refuse: Collection[str] = (NEVER,)
 ) -> Iterator[None]:
-    """Fail the task without further retries if a retry of its Spark job would fail in the same way.
+    """Fail an Airflow task without further retries if a retry of its Spark job would fail in the same way.
 
-    Use it as a decorator of a task's function or around its code. The verdict comes from the exception if Spark raised
-    it. Otherwise it comes from Sparkfuse's store, if ``SPARKFUSE_CLICKHOUSE_URL`` is set and the application id is
-    known. Without a verdict, and for transient failures, the exception passes unchanged, so Airflow retries as
-    configured. The verdict is written to the task's log.
+    Use this context manager as a decorator of a task's function, or in a ``with`` statement around the task's code. The
+    verdict comes from the exception if Spark raised it. Otherwise the verdict comes from Sparkfuse's store, if
+    ``SPARKFUSE_CLICKHOUSE_URL`` is set and the application id is known. Without a verdict, and for transient failures,
+    the exception passes unchanged, so Airflow retries as configured. The verdict is written to the task's log.
 
     Args:
         application_id: returns Spark's application id after the failure; by default the exception is searched for it.
@@ -103,8 +103,8 @@ def _verdict(error: Exception, application_id: ApplicationId | None) -> Verdict 
 
 def _switch_on_back_off(operator: Any) -> None:
     if not operator.retry_exponential_backoff:
-        # In old versions of Airflow the setting is a flag. In new ones it is a factor, where True is 1 and means no
-        # back-off.
+        # In old versions of Airflow the setting for exponential back-off is a flag. In new versions the setting is a
+        # factor, and True counts as 1, which means no back-off.
         flag = isinstance(operator.retry_exponential_backoff, bool)
         operator.retry_exponential_backoff = True if flag else BACK_OFF_FACTOR
 

@@ -17,7 +17,7 @@ WAIT_SECONDS = 20.0
 POLL_SECONDS = 1.0
 _ANSWER_SECONDS = 10
 
-# If the hook only warned or refused, it stopped nothing, regardless of what happened to the application afterwards.
+# A hook that only warned or refused stopped nothing, whatever happened to the application afterwards.
 _STOPPED = """
 SELECT ifNull(reason, '') AS text FROM audit
 WHERE app_id = {app_id:String} AND step = 'sent' AND mode = 'act' AND action != 'warn' AND signal_id NOT IN (
@@ -28,7 +28,7 @@ WHERE app_id = {app_id:String} AND step = 'sent' AND mode = 'act' AND action != 
 )
 ORDER BY at_ms DESC LIMIT 1 FORMAT JSONEachRow
 """
-# Only the job that ended last counts, because an earlier failed job did not end the application.
+# Only the Spark job that ended last counts, because an earlier failed job did not end the application.
 _LAST_JOB = """
 SELECT ifNull(job_ended_succeeded, false) AS succeeded, ifNull(job_ended_failure_reason, '') AS text FROM facts
 WHERE app_id = {app_id:String} AND job_ended_job_id IS NOT NULL

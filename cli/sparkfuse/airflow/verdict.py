@@ -12,7 +12,7 @@ from sparkfuse_rules.knowledge.first_cause import first_cause
 
 NEVER, TRANSIENT, LARGER = "never", "transient", "larger"
 FUSE = "fuse"
-# The plugin writes the codes in brackets into the exception of a stopped job; the others are in a `FuseError`.
+# The plugin writes the codes in brackets into the exception of a stopped job; a `FuseError` contains the other codes.
 _FUSE_TEXT = re.compile(
     r"(?:\[SPARKFUSE_(?:FUSE_BLOWN|BLOCK_STOPPED)\]|the fuse has (?:blown|stopped the block)).{0,2000}", re.DOTALL
 )

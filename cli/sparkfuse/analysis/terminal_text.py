@@ -13,8 +13,8 @@ MARK = "\N{REPLACEMENT CHARACTER}"
 def readable(text: str, limit: int = 1000) -> str:
     """Return ``text`` on one line of at most ``limit`` characters, without control characters.
 
-    Each run of white space becomes one space, each unsafe character a replacement character. A truncated text ends with
-    ….
+    Each sequence of white space becomes one space, and each unsafe character becomes a replacement character. A
+    truncated text ends with ….
     """
     cut = text[: 2 * limit]  # a string in a log can be megabytes long
     shown = "".join(" " if each.isspace() else MARK if _is_unsafe(each) else each for each in cut)

@@ -72,7 +72,7 @@ def analyze(arguments: Sequence[str]) -> int:
 
 
 def spread_history(arguments: Sequence[str]) -> list[str]:
-    """Rewrite ``LOG --history A B`` as ``LOG --history A --history B``.
+    """Rewrite the arguments ``LOG --history A B`` as ``LOG --history A --history B``.
 
     The option --history takes all paths up to the next option. If no log precedes it, as in ``--history A LOG``, the
     option takes one path.
@@ -145,7 +145,7 @@ class Unreadable:
         self.some = False
 
     def report(self, sentence: object, counts: bool = True) -> None:
-        """Print one sentence; ``counts`` is false if the file is skipped without changing the exit code."""
+        """Print one sentence; if ``counts`` is false, the file is skipped without changing the exit code."""
         from sparkfuse.analysis.terminal_text import readable
 
         self.some = self.some or counts
@@ -235,7 +235,7 @@ def _write_report(application: Application, analysis: Analysis, path: Path) -> N
 
 
 def _print_all(analyses: Iterator[Analysis], progress: Progress, as_json: bool, many: bool) -> list[str | None]:
-    """Print each analysis; return the worst severity of each, None without findings."""
+    """Print each analysis; return the worst severity of each analysis, None for an analysis without findings."""
     from sparkfuse_native_analytics.offline.analysis import worst_severity
 
     worst: list[str | None] = []

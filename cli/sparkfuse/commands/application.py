@@ -28,7 +28,7 @@ ALWAYS = {
     2: "the command line or the configuration is wrong",
     3: "something that the command needs is missing or failed",
 }
-# The further exit codes of single commands.
+# The exit codes that only some commands have.
 MORE = {
     "backfill": {1: "a log could not be read"},
     "audit": {1: "the chain of records is broken, with --verify"},

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sparkfuse_rules.knowledge.explanation import Explanation
 
 MAX_BASELINES = 10_000
-# Substrings of Spark's stage names that come from threads and reflection instead of the user's code.
+# Substrings of the Spark stage names whose call site is in a thread pool or in reflection instead of the user's code.
 _INTERNAL = ("MethodAccessor", "$anonfun", "CompletableFuture", "ThreadPoolExecutor", "FutureTask")
 commands = typer.Typer(help="Show baselines of jobs and the durations expected from them.")
 Name = Annotated[str, typer.Argument(help="Job key, as shown by `sparkfuse runs`.")]
@@ -76,7 +76,7 @@ def show(
     operator_rows: Rows = None,
     as_json: Json = False,
 ) -> None:
-    """Show the expected duration of the next run of a job, stage by stage, and its basis."""
+    """Show the expected duration of the next run of a job, stage by stage, and from which samples it was computed."""
     known = _known(home, job, MAX_BASELINES)
     if not known:
         raise StartError(f"there is no baseline of the job {job!r}; `sparkfuse baselines` lists the jobs", USAGE)

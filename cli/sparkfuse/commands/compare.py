@@ -27,7 +27,7 @@ def compare(before: Before, after: After, as_json: Json = False) -> None:
     """Explain the difference in duration between two runs of a job.
 
     Prints the causes of the difference, and the queries and stages that differ; the causes add up to the difference.
-    Exit codes: 0, 2 if a path has several logs, 3 if a log cannot be read.
+    Exit codes: 0 for success, 2 if a path has several logs, 3 if a log cannot be read.
     """
     do_without_pandas()
     from sparkfuse_native_analytics.compare import compare as compare_runs
@@ -51,7 +51,7 @@ def print_compact(found: dict[str, Any]) -> None:
 
 
 def _log(path: str) -> Log:
-    """Return the only log at a path."""
+    """Return the log at a path; a path with several logs is an error."""
     from sparkfuse_kernel.event_logs.find import find_logs
     from sparkfuse_kernel.event_logs.log import UnreadableLogError
 

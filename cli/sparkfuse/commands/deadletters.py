@@ -92,7 +92,8 @@ def replay(
 ) -> None:
     """Append the rejected records to their topic again, after the cause is corrected.
 
-    A record that is still invalid becomes a dead letter again. Components recognize records that they have processed.
+    A record that is still invalid becomes a dead letter again. A record that was already processed is recognized, so a
+    second replay does no harm.
     """
     from sparkfuse_native_analytics.dead_letters import REPLAYABLE
     from sparkfuse_native_analytics.dead_letters import replay as append_again

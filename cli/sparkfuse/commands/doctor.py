@@ -1,4 +1,4 @@
-"""`sparkfuse doctor`: check every part, and say what is wrong and what to do."""
+"""`sparkfuse doctor`: checks every process of the installation, and says what is wrong and how to correct it."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def arm(
 ) -> None:  # fmt: skip
     """Allow one action of one rule.
 
-    Refused unless enough healthy runs of the rule were probed and none had a false probe.
+    The arming is refused unless enough healthy runs of the rule were probed and none had a false probe.
     """
     from sparkfuse_native_analytics.fuse_operator import orders, state
 

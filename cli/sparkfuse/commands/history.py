@@ -191,9 +191,9 @@ def findings(
 
 
 def cost_of_runs(runs: Sequence[FindingRun], currency: str | None) -> str | None:
-    """Format what the applications of a finding have cost so far; None if that is unknown.
+    """Format the cost so far of the applications of a finding; None if the cost is unknown.
 
-    Tasks and stages of one application share its cost, so each application counts once.
+    Tasks and stages of one application share the application's cost, so each application counts once.
     """
     by_application = {(each.app_id, each.app_attempt): each.cost for each in runs if each.cost is not None}
     return money(sum(by_application.values()), currency) if by_application else None

@@ -40,7 +40,7 @@ def acls(
     principal: Principals = None, prefix: Prefix = "", form: Form = Format.COMMANDS, old_brokers: OldBrokers = False,
     apply: Apply = False, home: Home = DEFAULT_HOME,
 ) -> None:  # fmt: skip
-    """Print what each role may do on Kafka, or grant it; everything else stays denied."""
+    """Print the permissions that each role needs on Kafka, or grant them; everything else stays denied."""
     from sparkfuse.stack import acls as permissions
 
     settings = _settings(home, prefix)
@@ -57,7 +57,7 @@ def acls(
 
 @commands.command()
 def topics(prefix: Prefix = "", home: Home = DEFAULT_HOME) -> None:
-    """Create the missing topics, and check the settings of the others."""
+    """Create the missing topics, and check the settings of the existing topics."""
     from sparkfuse.stack.topics import ensure_topics
 
     created = ensure_topics(_settings(home, prefix))

@@ -1,4 +1,4 @@
-"""What several commands read from their options: settings of the running stack, and durations."""
+"""Parses options that several commands share: the settings of the running stack, and durations."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def demo(
     home: Home = Path(".sparkfuse/demo"),
     only: Only = "",
 ) -> None:
-    """Run real Spark jobs that go wrong and show their findings; takes about four minutes."""
+    """Run real Spark jobs that go wrong, and show their findings; the command takes about four minutes."""
     from sparkfuse.demo.run import demonstrate
 
     _terminate_like_interrupt()

@@ -1,4 +1,4 @@
-"""`sparkfuse ship` and `sparkfuse backfill`: send event logs to the pipeline while they grow, or after they ended."""
+"""`sparkfuse ship` sends event logs to the pipeline while they grow, `sparkfuse backfill` after they ended."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ def ship(
 ) -> None:
     """Follow folders of event logs: send live facts of applications without the plugin, and the history of the others.
 
-    Runs until SIGTERM or Ctrl-C. After a kill, a shipper with the same name continues after the last transaction.
+    The command runs until SIGTERM or Ctrl-C. After a kill, a shipper with the same name continues after the last
+    transaction.
     """
     from sparkfuse_collectors.ship.folders import Ages
     from sparkfuse_collectors.ship.process import Options

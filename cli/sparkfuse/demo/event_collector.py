@@ -56,7 +56,7 @@ def _page(alert: dict[str, Any], arrived_ms: int) -> Page:
     )
 
 
-# The steps that belong to an act: first those of the fuse controller, then those of the hook.
+# The names of the steps that belong to an act: first the steps of the fuse controller, then the steps of the hook.
 OF_CONTROLLER = ("held", "over_budget", "sent", "verified")
 OF_HOOK = ("requested", "ended", "unfreed", "disagrees", "blind", "refused")
 SHOWN_STEPS = (*OF_CONTROLLER, *OF_HOOK)
@@ -120,7 +120,7 @@ class EventCollector:
                 self._record_step(message.topic() == self._audit_topic, value)
 
     def _record_step(self, is_audit: bool, value: bytes) -> None:
-        """Store a step if it belongs to an act; probes and scores of healthy stages are not shown."""
+        """Store a step if the step belongs to an act; probes and scores of healthy stages are not shown."""
         if is_audit:
             record = from_json(audit_record_pb2.AuditRecord, value)
             step = FuseStep(record.actor, record.step, record.action, record.reason, record.app_id)

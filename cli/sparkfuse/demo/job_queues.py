@@ -55,7 +55,7 @@ class JobQueues:
         self.runs: list[Run] = []
 
     def poll(self) -> None:
-        """Record which runs have ended, and start the next cases; call it often."""
+        """Record which runs have ended, and start the next cases; call this method often."""
         for run in self.runs:
             self._check(run)
         busy = {run.case.queue for run in self.runs if not run.over}
@@ -87,7 +87,7 @@ class JobQueues:
             run.process.stop()
             run.over = True
         elif code is not None:
-            run.process.stop()  # also stops processes that the driver left in its session
+            run.process.stop()  # also stops child processes that outlived the driver
             run.exit_code, run.over = code, True
         if run.over:
             self._changed(run.case, "done")

@@ -47,7 +47,7 @@ class Case:
 def cases() -> tuple[Case, ...]:
     """Return all cases.
 
-    The job with the hung task uses no CPU, so it runs beside the other jobs, which share two queues.
+    The job with the hung task uses no CPU, so it has a queue of its own; the other jobs share two queues.
     """
     healthy = tuple(
         Case(f"nightly orders (run {number})", "nightly_orders.py", "first") for number in range(1, HEALTHY_RUNS + 1)

@@ -1,4 +1,4 @@
-"""Shows the demonstration: a live view on a terminal of any size, one line per event elsewhere."""
+"""Shows the demonstration: on a terminal of any size as a live view, elsewhere as one line per event."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ class Screen:
 def view(heading: str, rows: Iterable[Row], events: list[str], width: int, height: int) -> list[tuple[str, str]]:
     """Return the lines of the live view with their styles; they fit into ``height`` lines of ``width`` characters.
 
-    A run that is running or has a finding gets a line of its own, running ones first. The other runs are only counted.
+    A run that is still running or has a finding gets a line of its own; runs that are still running come first. The
+    other runs are only counted.
     """
     everything = list(rows)
     running = [row for row in everything if row.state == RUNNING]

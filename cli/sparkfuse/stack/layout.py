@@ -18,14 +18,14 @@ LOOPBACK = "127.0.0.1"
 EPHEMERAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 """The file with the first and last port that the kernel assigns to programs that do not ask for a specific port."""
 LOWEST_FREE = 20_000
-"""The lowest port for the stack; it is above the default ports of our services and of most other programs."""
+"""The lowest port for the stack; this port is above the default ports of our services and of most other programs."""
 
 
 def free_ports(count: int) -> list[int]:
     """Return free ports on loopback, outside the range from which the kernel assigns ports.
 
-    Spark, Flink and Python workers ask the kernel for dozens of ports. So a free port of that range may be in use by
-    the time a service that starts slowly opens it.
+    Spark, Flink and Python workers ask the kernel for dozens of ports. So a port of the kernel's range that is free now
+    may be in use when a service that starts slowly opens the port.
     """
     with contextlib.ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]

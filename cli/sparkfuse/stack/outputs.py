@@ -17,7 +17,7 @@ from sparkfuse_native_analytics.fuse_controller.keys import ACT, ensure_key_pair
 def alertmanager(layout: Layout, webhook_url: str) -> Service:
     """Return the service of Alertmanager with the shipped configuration.
 
-    If the environment sets the addresses of Slack or the key of a pager, Alertmanager notifies them too.
+    If the environment sets the addresses of Slack or the key of a pager, Alertmanager also sends notifications there.
 
     Raises:
         StartError: the program is missing, its port is in use, or a destination is invalid.

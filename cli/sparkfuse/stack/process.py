@@ -41,7 +41,7 @@ class Service:
         restart: whether to restart the service when it exits.
         stop_seconds: time limit of the exit after SIGTERM.
         whole_session: whether child processes may run for `stop_seconds` after the process exited. Spark's JVM needs
-            the time to send its last facts after its Python process exited.
+            this time to send its last facts after its Python process exited.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Process:
         """Stop the process and all other processes of its session; return when none of them is left."""
         self.terminate()
         until = time.monotonic() + self.service.stop_seconds
-        with contextlib.suppress(subprocess.TimeoutExpired):  # the whole session is killed below
+        with contextlib.suppress(subprocess.TimeoutExpired):  # the loop below kills the whole session
             self._popen.wait(self.service.stop_seconds)
         while self.service.whole_session and _session(self.pid) and time.monotonic() < until:
             time.sleep(0.05)
@@ -101,7 +101,7 @@ class Process:
         """Kill all processes of the session, and return when none is left.
 
         Killing the process group is not enough, because Python workers of Spark have process groups of their own.
-        Listing the session once is not enough either, because a process may start another one after the listing.
+        Listing the session once is not enough either, because a process may start another process after the listing.
         """
         until = time.monotonic() + KILLED_SECONDS
         while (left := _session(self.pid)) and time.monotonic() < until:

@@ -102,7 +102,7 @@ class ExternalActuator:
 
     @classmethod
     def parse(cls, text: str) -> ExternalActuator | None:
-        """Return the actuator that a string BACKEND=FILE names; None for an empty string.
+        """Return the external actuator that a string BACKEND=FILE describes; None for an empty string.
 
         Raises:
             StartError: the string has another form, or there is no such file.

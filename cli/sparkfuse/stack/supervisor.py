@@ -13,7 +13,7 @@ POLL_SECONDS = 0.1
 RESTART_WAIT_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
 """Pauses before the first, second and further restarts of one service; all later restarts use the last pause."""
 STEADY_SECONDS = 60.0
-"""If a service has run for this time, it has recovered, and its next restart uses the first pause again."""
+"""A service that has run for this time counts as recovered, and its next restart uses the first pause again."""
 
 Report = Callable[[str, str], None]
 """A function that is called with the name of a service and an event."""

@@ -20,7 +20,7 @@ from sparkfuse_contracts.topics import Topic, topic_name, topics
 TIMEOUT_SECONDS = 10.0
 CREATE_SECONDS = 60.0
 METADATA_SECONDS = 60.0
-"""How long to wait until a broker's metadata contain a new topic; only a very busy broker needs more than a moment."""
+"""How long to wait until a broker's metadata contain a new topic; only a very busy broker needs more than a second."""
 POLL_SECONDS = 0.05
 BROKERS_DEFAULT = -1
 """The value that selects the replication factor in the broker's configuration."""

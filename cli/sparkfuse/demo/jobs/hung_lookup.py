@@ -15,7 +15,7 @@ def main():
 
     def look_up(number):
         if number == 777:
-            time.sleep(seconds)  # like a socket without a timeout
+            time.sleep(seconds)  # the call waits like one on a socket without a timeout
         return number % 10
 
     print(spark.sparkContext.parallelize(range(1_000), 4).map(look_up).sum())

@@ -1,7 +1,7 @@
-"""A nightly job: it calls a tax service for orders and sums the taxes per region.
+"""A nightly job that calls a tax service for each batch of orders and sums the taxes per region.
 
-Usage: nightly_orders.py [ROWS]. The environment variable TAX_SERVICE_MS sets the time that the service takes for
-one batch of orders. Each run has the same plan and the same rows, so only the service makes a run slow.
+Usage: nightly_orders.py [ROWS]. The environment variable TAX_SERVICE_MS sets the time that the tax service takes for
+one batch of orders. Each run has the same plan and the same rows, so only a slow service makes a run slow.
 """
 
 import os
@@ -25,7 +25,7 @@ def main():
 
 
 def with_tax(orders):
-    """Call the service once per batch of orders."""
+    """Call the tax service once per batch of orders."""
     service_seconds = float(os.environ.get("TAX_SERVICE_MS", "20")) / 1000
     for number, order in enumerate(orders):
         if number % ORDERS_PER_CALL == 0:

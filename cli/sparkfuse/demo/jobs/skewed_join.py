@@ -1,6 +1,7 @@
 """Joins clicks with customers; most of the clicks belong to one customer.
 
-Usage: skewed_join.py [CLICKS]. Adaptive execution is on, but it splits only partitions above 256 MB.
+Usage: skewed_join.py [CLICKS]. Adaptive execution is on, but does not help, because it splits only partitions above 256
+MB.
 """
 
 import sys

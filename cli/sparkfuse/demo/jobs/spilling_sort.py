@@ -1,4 +1,4 @@
-"""Sorts data that does not fit into memory: every task spills to disk, but every task ends.
+"""Sorts data that does not fit into memory: every task spills to disk, but also completes.
 
 Usage: spilling_sort.py [ROWS].
 """
