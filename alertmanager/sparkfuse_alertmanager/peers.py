@@ -142,7 +142,9 @@ class Peers:
         return [peer.name for peer in self._peers]
 
     def send(self, alerts: Sequence[Alert], now_ms: int) -> list[RejectedAlert]:
-        """Send the alerts to every peer; return the permanently rejected ones. One accepting peer is enough.
+        """Send the alerts to every peer; return the permanently rejected ones.
+
+        It is enough if one peer accepts the alerts.
 
         The other peers receive the alerts with the next repetition, a minute later. Raises NoPeerAcceptedError if no
         peer accepts the alerts.

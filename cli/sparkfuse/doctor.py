@@ -175,7 +175,7 @@ def _disk(home: Path) -> Check:
 
 
 def _with_consumer(settings: Settings, group: str, question: Callable[[Consumer], Answer]) -> Answer:
-    """Answer a question with a consumer of a group that commits nothing. Raises KafkaException."""
+    """Return the result of ``question`` for a consumer that commits no offsets. Raises KafkaException."""
     own: Mapping[str, Any] = {
         "client.id": "sparkfuse-doctor",
         "group.id": group,

@@ -77,7 +77,7 @@ class Block:
         return report if isinstance(report, dict) else {}
 
     def suspend(self) -> None:
-        """Remove the tag from the calling thread until `resume`, because another coroutine runs meanwhile."""
+        """Remove the tag from the calling thread until `resume`, because another coroutine uses the thread."""
         self._try("leave", self.tag)
 
     def resume(self) -> None:

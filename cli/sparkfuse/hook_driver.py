@@ -95,7 +95,7 @@ def core_hour_price(spark: Any, given: float | None = None) -> float | None:
         return given
     try:
         text = str(spark.conf.get(PRICE, ""))
-    except Exception:  # a context has no such interface, and the list price is better than no limit
+    except Exception:  # a SparkContext has no `conf`; the list price is better than no limit
         text = ""
     if not text:
         warn_once(f"Sparkfuse: max_cost uses the list price of a core-hour, {CORE_HOUR} {CURRENCY}; {PRICE} is not set")

@@ -14,8 +14,8 @@ from sparkfuse_contracts.settings import Settings
 
 _KEYS = {
     "none": (),
-    # The key contains only fields that the record has. If two records lack the same field and agree in the others,
-    # their keys are equal, so the newer record replaces the older one.
+    # A record's key contains only fields that the record has. If two records lack the same field and agree in the
+    # others, their keys are equal, so the newer record replaces the older one.
     "cluster, tenant, job_key and stage_fingerprint": ("cluster", "tenant", "job_key", "stage_fingerprint"),
     "shipper and log": ("shipper", "log"),
 }

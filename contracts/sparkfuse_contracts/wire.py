@@ -25,8 +25,8 @@ class RecordError(ValueError):
 def to_json(message: Message) -> bytes:
     """Return the message as one line of UTF-8 JSON: absent fields are left out, int64 are numbers, bytes are base64.
 
-    Protobuf's own conversion writes int64 values as strings. Converting these strings to numbers afterwards takes four
-    times as long as this function.
+    Protobuf's own conversion writes int64 values as strings. Converting these strings to numbers afterwards would take
+    four times as long as this function.
     """
     return json.dumps(_as_object(message), ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -65,7 +65,7 @@ def record_key(topic: str, message: Message) -> bytes | None:
 
 
 def _as_object(message: Message) -> dict[str, Any]:
-    """Return the values of all fields that have a value, by field name."""
+    """Return the values of the fields that are set, by field name."""
     found = {}
     for field, value in message.ListFields():
         name, as_json = _plan(field)

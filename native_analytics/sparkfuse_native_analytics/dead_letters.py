@@ -113,8 +113,9 @@ def group_letters(letters: Sequence[StoredLetter]) -> list[Group]:
 def replay(settings: Settings, letters: Sequence[StoredLetter]) -> Replay:
     """Append each rejected record to its topic again, and wait until the broker has stored all of them.
 
-    A record is read from its topic, because a dead letter has no key and may have a truncated value. If its place is
-    not known, the value of the letter is used. Raises TopicError if Kafka cannot be read or did not store a record.
+    A record is read from its topic, because a dead letter has no key and may have a truncated value. If the record's
+    place in Kafka is not known, the value in the dead letter is used. Raises TopicError if Kafka cannot be read or did
+    not store a record.
     """
     failed: list[str] = []
     appended, deleted, incomplete = 0, [], []

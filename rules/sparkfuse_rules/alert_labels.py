@@ -1,4 +1,4 @@
-"""The labels of a finding's alert: they identify the alert in Alertmanager, and silences match them.
+"""The labels of a finding's alert: they identify the alert in Alertmanager, and silences select alerts by these labels.
 
 The sender attaches the labels. The fuse controller compares silences with these labels before the alert exists.
 """

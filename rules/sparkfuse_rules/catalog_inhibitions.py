@@ -27,7 +27,7 @@ def related_rules() -> frozenset[str]:
 def rules_with_host_label() -> frozenset[str]:
     """Return the ids of the rules whose alerts need the label ``host``.
 
-    A rule needs the label if it inhibits other rules on the same host, or if another rule inhibits it there.
+    A rule needs the label if it inhibits other rules on the same host, or if another rule on the same host inhibits it.
     """
     return frozenset(
         name for each in catalog_inhibitions() if HOST in each.equal for name in (each.cause, *each.silences)

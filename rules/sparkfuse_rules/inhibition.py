@@ -28,8 +28,8 @@ EQUAL: Mapping[str, tuple[str, ...]] = {
 class Inhibition:
     """While ``cause`` fires, the rules in ``silences`` are inhibited if the labels in ``equal`` are the same.
 
-    If ``pages`` is true, the cause may become critical, and then it also inhibits critical findings. If ``only_pages``
-    is true, the cause inhibits findings only while it is critical.
+    If ``pages`` is true, the cause may become critical, and a critical cause also inhibits critical findings. If
+    ``only_pages`` is true, the cause inhibits findings only while the cause is critical.
     """
 
     cause: str

@@ -27,7 +27,7 @@ class Counts(NamedTuple):
 
 
 class JvmCounters:
-    """Reads the counters of the JVM at each scrape; before the first window, it has no metrics."""
+    """Reads the counters of the JVM at each scrape; before the first window, there are no metrics."""
 
     def collect(self) -> Iterable[Metric]:
         """Return the current metrics."""

@@ -1,4 +1,4 @@
-"""Turns a doomed failure into `AirflowFailException`, which Airflow does not retry; other failures pass unchanged."""
+"""Raises `AirflowFailException`, which Airflow does not retry, for failures that a retry would only repeat."""
 
 from __future__ import annotations
 

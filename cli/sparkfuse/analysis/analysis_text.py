@@ -60,7 +60,7 @@ def show(analysis: Analysis, briefly: bool = False, console: Console | None = No
 
 
 def limits(analysis: Analysis) -> Iterator[str]:
-    """Yield one sentence for each part of the log that could not be read, and one for the rules not evaluated."""
+    """Yield one sentence for each part of the log that could not be read, and one for rules that were not evaluated."""
     evidence = analysis["evidence"]
     if evidence["missing_files"]:
         yield f"The log is incomplete, so all sums are too low; missing: {_listed(evidence['missing_files'])}."

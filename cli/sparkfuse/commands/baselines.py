@@ -98,7 +98,7 @@ def _known(home: Path, job: str, limit: int) -> Sequence[Baseline]:
 
 
 def _explained(baseline: Baseline, *work: int | None) -> Explanation:
-    """Return the expectation for these bytes, records and rows; if none is given, for the usual amount of work."""
+    """Return the expected duration for these bytes, records and rows; if none is given, for the usual work."""
     from sparkfuse_rules.knowledge.baseline_model import Sample
     from sparkfuse_rules.knowledge.explanation import explain
     from sparkfuse_rules.knowledge.work import Work

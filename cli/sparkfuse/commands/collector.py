@@ -169,7 +169,7 @@ def _send(settings: Settings, signal: Signal, signed: bytes, wait: float) -> Rec
 
 
 def _receipt(consumer: Consumer, signal_id: str, wait: float) -> Receipt | None:
-    """Return the application's receipt about the outcome; the receipt that only confirms the arrival is skipped."""
+    """Return the application's receipt about the outcome; skip the receipt that only confirms the signal's arrival."""
     from sparkfuse_contracts.generated.receipt_pb2 import Receipt
     from sparkfuse_contracts.wire import from_json
 

@@ -21,7 +21,10 @@ def settings_of_stack(home: Path) -> Settings:
 
 
 def duration_ms(option: str, text: str) -> int:
-    """Return a duration such as 30m, 12h, 7d or 8w in milliseconds. Raises StartError, which names the option."""
+    """Return a duration such as 30m, 12h, 7d or 8w in milliseconds.
+
+    Raises StartError, which names the option, if the value is invalid.
+    """
     found = _DURATION.fullmatch(text.strip())
     if not found:
         raise StartError(f"{option} must be a duration such as 30m, 12h, 7d or 8w, but is {text!r}", USAGE)

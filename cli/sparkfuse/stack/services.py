@@ -95,7 +95,7 @@ def shipper(layout: Layout, folders: Sequence[str], more: Mapping[str, str]) -> 
 
 @dataclasses.dataclass(frozen=True)
 class ExternalActuator:
-    """The cluster manager whose applications the external actuator may end, and the file of its configuration."""
+    """The cluster manager whose applications the external actuator may end, and the manager's configuration file."""
 
     backend: str
     config: Path

@@ -1,7 +1,7 @@
 """The charts as Vega specifications; they contain only data and shapes, neither addresses to load nor code to run.
 
 Colours are names of the page's custom properties, so that only the style sheet distinguishes light, dark and print.
-Each chart has a description for readers who cannot see it. The tables beside the chart contain its numbers.
+Each chart has a description for readers who cannot see the chart. The tables beside the chart contain its numbers.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ def only(tasks: pa.Table, of: Key) -> pa.Table:
 def bins(values: Numbers) -> list[dict[str, float]]:
     """Return the number of non-negative values in each bin; the bins cover all values.
 
-    Zeros have a bin of their own, from 0 to 0. All other bins have the same ratio of upper to lower edge, eight bins
-    per factor of ten. The bins have equal ratios instead of equal widths, because a straggler may take ten or a
+    Zeros have a bin of their own, from 0 to 0. All other bins have the same ratio of upper to lower edge: eight bins
+    cover a factor of ten. The bins have equal ratios instead of equal widths, because a straggler may take ten or a
     thousand times the median. With bins of equal width, all other tasks would be in one bin.
     """
     found = [{"from": 0.0, "to": 0.0, "count": float((values <= 0).sum())}] if (values <= 0).any() else []
@@ -93,8 +93,8 @@ def bins(values: Numbers) -> list[dict[str, float]]:
 def chosen(durations: Numbers, bad: NDArray[np.bool_], most: int = MAX_POINTS) -> list[int]:
     """Return the indexes of the tasks that are drawn as points, at most ``most`` tasks.
 
-    At most a quarter of them are the first failed tasks, and a quarter are the longest tasks. The others are every k-th
-    task of the stage.
+    At most a quarter of the points are the first failed tasks, and a quarter are the longest tasks. The other points
+    are every k-th task of the stage.
     """
     if durations.size <= most:
         return list(range(durations.size))

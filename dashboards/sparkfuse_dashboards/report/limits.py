@@ -15,7 +15,7 @@ MAX_TABLE_STAGES = 300
 """The largest number of rows in the stage table, the most expensive stages first."""
 
 MAX_BARS = 600
-"""The largest number of bars of one kind in the timeline, the longest first; more would make SVG slow on a laptop."""
+"""The largest number of bars of one kind in the timeline, the longest first; more bars would slow the SVG down."""
 
 MAX_LANES = 24
 """The largest number of lines of one kind in the timeline; more lines would be too thin to distinguish."""

@@ -27,8 +27,8 @@ def page(content: Mapping[str, Any], charts: Mapping[str, Any]) -> str:
         charts: Vega specifications by the name of their place on the page.
 
     The content security policy allows the scripts and the style of this page by their hashes, and nothing else. So the
-    browser blocks other addresses, ``eval``, and style or script attributes. Scripts in markup that escaping missed
-    would not run either.
+    browser blocks other addresses, ``eval``, and style or script attributes. Even if a script from a log were not
+    escaped, the browser would not run this script.
     """
     style, scripts = _text(asset("sparkfuse_dashboards", "report", "page.css")), _scripts()
     return _template().render(

@@ -26,7 +26,7 @@ def worst_stages(analysis: Mapping[str, Any], limit: int = MAX_WORST_STAGES) -> 
 
 
 def key(of: Mapping[str, Any]) -> Key:
-    """Return stage id and attempt; if the attempt is absent, 0 for the first attempt."""
+    """Return stage id and attempt; an absent attempt counts as 0, the first attempt."""
     return whole(of.get("stage_id")), whole(of.get("stage_attempt"))
 
 
@@ -105,6 +105,6 @@ def _row(stage: Stage, total_ms: float, start_ms: float | None) -> dict[str, Any
 
 
 def gc_share(stage: Stage) -> float | None:
-    """Return garbage collection's share of the tasks' run time; None if no task reported it."""
+    """Return garbage collection's share of the tasks' run time; None if no task reported its garbage collection."""
     collected, ran = number(stage.get("gc_ms")), number(stage.get("run_ms"))
     return None if collected is None or not ran else collected / ran

@@ -36,7 +36,7 @@ class Window:
 
     @property
     def length_ms(self) -> float:
-        """The length in ms; at least 1, so that a time scale over the window is valid."""
+        """The length in ms; at least 1, so that the chart's time scale is valid."""
         return max(self.end - self.start, 1)
 
     def holds(self, bar: Bar) -> bool:

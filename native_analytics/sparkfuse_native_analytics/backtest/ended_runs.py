@@ -89,7 +89,7 @@ def stage_table(logged: bool) -> str:
 
 
 def chunks(runs: Iterable[Run], most: int = RUNS_AT_ONCE) -> Iterator[tuple[bool, Sequence[Run]]]:
-    """Yield chunks of runs that have a log or of runs that have none, with a flag that is true if they have a log."""
+    """Yield chunks of runs that all have a log or all have none, with a flag that is true if the runs have a log."""
     for logged in (True, False):
         of_origin = [run for run in runs if run.logged is logged]
         for start in range(0, len(of_origin), most):

@@ -38,8 +38,8 @@ def expected_runs(
 ) -> Iterator[ExpectedRun]:
     """Yield the runs of one job that started at ``since_ms`` or later, with their expected values.
 
-    Runs that started before ``since_ms`` are not yielded, but their samples are used. The results are equal to those of
-    EarlierRuns.baseline_before.
+    Runs that started before ``since_ms`` are not yielded, but their samples are used. The expected values are equal to
+    those of EarlierRuns.baseline_before.
     """
     baselines = _Baselines(sample for run in runs for sample in _samples(run, stages[run.place]))
     for run in sorted(runs, key=lambda run: (run.started_ms, run.run_key)):
@@ -57,7 +57,7 @@ def _samples(run: Run, stages: Sequence[Columns]) -> list[TrainingSample]:
 
 
 class _Baselines:
-    """The baselines of one job at a point in time; the point only moves forward."""
+    """The baselines of one job at a point in time, which only moves forward."""
 
     def __init__(self, samples: Iterable[TrainingSample]) -> None:
         order = sorted(samples, key=lambda sample: (sample.sample.learned_ms, sample.sample.run_key))

@@ -96,7 +96,7 @@ def backtest(
     """Evaluate the rules on all ended runs that started between ``since_ms`` and ``until_ms``.
 
     Each run is compared with the runs that ended before it started, including those before ``since_ms``. All rules are
-    evaluated, because one rule can inhibit another; ``only`` selects the rules whose results are returned. Raises
+    evaluated, because one rule can inhibit another rule; ``only`` selects the rules whose results are returned. Raises
     StoreEmptyError, StoreOlderError.
     """
     known = list(rules)

@@ -84,7 +84,8 @@ def _order(of: Factors) -> tuple[float, ...]:
 def _split_active(before: Factors, after: Factors) -> dict[str, float]:
     """Return the contributions by part; the contributions of cost and tail are split among their constituents.
 
-    The active time is linear in cost and in tail, so each constituent gets its own change times one common multiplier.
+    The active time is linear in cost and in tail, so each constituent gets its own change, multiplied by a factor that
+    all constituents share.
     """
     found = contributions(active_ms, before.values(), after.values())
     parts = {part: found[factor] for factor, part in _FROM_FACTORS.items()}

@@ -16,7 +16,7 @@ from sparkfuse_native_analytics.compare.stage_time_model import measure_of
 
 _QUERY_NUMBER = re.compile(r"q\d+: ")
 SAME_VOLUME = 1.05
-"""Two volumes count as equal up to this ratio, because order and compression change the bytes of equal rows."""
+"""Two volumes count as equal up to this ratio, because the same rows may be sorted or compressed differently."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Comparison:
 
     ``stages`` and ``queries`` are sorted by the size of their difference. ``causes`` are pairs (cause, ms); causes with
     the same sign as the total difference come first. The differences of ``stages`` and ``outside`` add up to
-    ``difference_ms``, and so do ``causes``.
+    ``difference_ms``; the times of ``causes`` add up to the same sum.
     """
 
     before: Run

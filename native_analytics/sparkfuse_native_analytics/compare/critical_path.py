@@ -30,7 +30,7 @@ class _Stretch:
 def shares(run: Run) -> Shares:
     """Assign each moment of the run to the running stage that completes last; if no stage runs, to time outside stages.
 
-    Of the stages that run at a moment, the run waits longest for the one that completes last. If stages run in
+    If several stages run at a moment, the run waits longest for the stage that completes last. If stages run in
     sequence, the result is the critical path of the stage graph. Time before the application's start or after its end
     is ignored.
     """

@@ -41,9 +41,9 @@ def cause_of(part: str, changed: Collection[str], *, volume_moved: bool = False)
 
     ``changed`` lists what the changed properties affect (`configuration_changes.bears_on`). A different number of tasks
     has the cause configuration if a property that affects partitions changed. Otherwise the cause is volume if the
-    volume changed (files are split by size), and plan if not. More time for the same work counts as configuration if a
-    property that affects cost changed. A comparison of two runs cannot show whether that property or a slow host was
-    the reason.
+    volume changed (files are split by size), and plan if the volume did not change. More time for the same work counts
+    as configuration if a property that affects cost changed. A comparison of two runs cannot show whether that property
+    or a slow host was the reason.
     """
     if part == "partitions":
         return "configuration" if "partitions" in changed else "volume" if volume_moved else "plan"
@@ -53,6 +53,6 @@ def cause_of(part: str, changed: Collection[str], *, volume_moved: bool = False)
 
 
 def ranked(parts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Sort causes or parts: first those that have the sign of the sum, then the others, each by size."""
+    """Sort causes or parts by size: first those with the same sign as the sum, then those with the other sign."""
     total = sum(parts.values())
     return sorted(parts.items(), key=lambda each: (each[1] * total < 0, -abs(each[1]), each[0]))

@@ -69,7 +69,7 @@ class Stage:
 
     @property
     def main(self) -> Attempt:
-        """The attempt with the most successful tasks (the first of equal ones); the other attempts are repeats."""
+        """The attempt with the most successful tasks (on a tie, the first one); the other attempts are repeats."""
         return max(self.attempts, key=lambda each: (each.tasks, -each.attempt))
 
     @property
@@ -132,7 +132,7 @@ class Run:
         return {stage.key: stage for stage in self.stages}
 
     def slots(self, start_ms: int, end_ms: int) -> float | None:
-        """Return the average number of task slots in a period; None if no executor existed in it."""
+        """Return the average number of task slots in a period; None if no executor existed in the period."""
         if end_ms <= start_ms:
             return None
         covered = sum(each.cores * self._overlap(each, start_ms, end_ms) for each in self.executors)

@@ -10,7 +10,7 @@ from itertools import product
 def contributions(
     outcome: Callable[[Mapping[str, float]], float], before: Mapping[str, float], after: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return how much each factor contributes to ``outcome(after) - outcome(before)``; the contributions add up to it.
+    """Return how much each factor contributes to ``outcome(after) - outcome(before)``; they add up to this difference.
 
     The factors change from ``before`` to ``after`` one after another, in every possible order. The contribution of a
     factor is the change of the outcome when this factor changes, averaged over all orders. A factor that does not

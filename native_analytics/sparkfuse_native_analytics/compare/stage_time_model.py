@@ -3,17 +3,18 @@
     active = (volume x cost + tasks x overhead) x repeats / min(slots, tasks) x (1 + tails)
 
 ``active`` is the time from the launch of the first task to the finish of the last one. The first bracket is the wall
-time of successful tasks. ``repeats`` is the wall time of all ended tasks divided by that of successful ones. Their
-product divided by min(slots, tasks) is the duration if the work were evenly distributed. This is the first of Graham's
-two lower bounds (Bounds on Multiprocessing Timing Anomalies, 1969). The rest of the duration is idle time of slots,
-which ``tails`` describes:
+time of successful tasks. ``repeats`` is the wall time of all ended tasks divided by that of successful ones. The
+product of bracket and ``repeats``, divided by min(slots, tasks), is the duration if the work were evenly distributed.
+This duration is the first of Graham's two lower bounds (Bounds on Multiprocessing Timing Anomalies, 1969). The rest of
+the duration is idle time of slots, which ``tails`` describes:
 
 - ``skew``: the task with the most data ran longer than the median task, because it has more data;
 - ``failures``: tasks ran again after a failure; at most the duration of the failed tasks;
 - ``stragglers``: the longest task ran longer than the median task, and skew does not explain the difference;
 - ``unexplained``: uneven waves of tasks, slots used by other stages, scheduling. This part may be negative.
 
-Each of the first three parts is at most the idle time that the parts before it left; ``unexplained`` is the rest.
+Each of the first three parts is at most the idle time that the earlier parts do not explain; ``unexplained`` is the
+rest.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ class LineEvidence(TypedDict):
 
 
 class LogEvidence(TypedDict):
-    """What was read from a log and what was not."""
+    """The evidence of the reader: what was read from a log and what was not."""
 
     files: list[ReadFile]
     plain_bytes: int

@@ -128,7 +128,7 @@ class Actuator:
         try:
             self._handle(record, signed, signal)
         except MemoryUnusableError as error:
-            # Without its memory the actuator could act twice; the receipt reports that nothing was done.
+            # Without its stored memory the actuator could act twice, so it does nothing and says so in the receipt.
             self._report(signal, "failed", str(error))
 
     def _verified(self, record: SignalRecord) -> tuple[SignedMessage, Signal] | None:

@@ -29,7 +29,7 @@ class ActuatorMetrics:
         self.unverified = metrics.counter(metric_names.ACTUATOR_UNVERIFIED, self.registry)
 
     def kafka_error(self, error: KafkaError) -> None:
-        """Count an error that the Kafka client reports; the client itself recovers."""
+        """Count an error that the Kafka client reports; the client recovers by itself."""
         self.kafka_errors.labels(COMPONENT).inc()
         _log.warning("Kafka: %s", error.str())
 

@@ -1,4 +1,6 @@
-"""The configuration file of the external actuator. By default it stops nothing: mode shadow, no jobs.
+"""The configuration file of the external actuator.
+
+By default, the actuator stops nothing: the mode is shadow, and no jobs are listed.
 
 Only the actuator reads this file, so a person who can change sparkfuse.yaml cannot let the actuator stop more jobs.
 """

@@ -1,6 +1,6 @@
 """The interface of the external actuator to a cluster manager. Each manager is implemented in its own file.
 
-An answer that does not clearly show one running instance of the application is `Unknown`, and nothing is stopped.
+If an answer does not clearly show one running instance or none, the state is `Unknown`, and nothing is stopped.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ class ClusterManager(Protocol):
     """One cluster manager. Each method returns within seconds."""
 
     def find(self, application: Application) -> Found:
-        """Return what the manager reports about the application. If this raises ManagerError, the state is unknown."""
+        """Return what the manager reports about the application.
+
+        If this method raises ManagerError, the state is unknown.
+        """
 
     def stop(self, application: Application, instance: str) -> None:
         """Ask the manager to end this instance of the application; do nothing if another instance runs.

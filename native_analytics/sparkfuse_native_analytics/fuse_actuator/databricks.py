@@ -55,7 +55,7 @@ class Databricks:
         return Running(run_id, int(run["start_time"]))
 
     def stop(self, application: Application, instance: str) -> None:
-        """Read the run again, then cancel it. A repetition of the job has another run id, so it is never cancelled."""
+        """Read the run again, then cancel it. A later run of the job has another run id, so it is never cancelled."""
         require_instance(self.find(application), instance)
         self._http.send("POST", "/api/2.1/jobs/runs/cancel", json={"run_id": int(instance)})
 

@@ -1,4 +1,4 @@
-"""The policies that the actuator accepts, by the hash of their lines; so a signal cannot choose its conditions.
+"""The policies that the actuator accepts, by the hash of their lines; so a signal cannot bring conditions of its own.
 
 The conditions of an external stop are about the latest row of the application in `live`.
 """

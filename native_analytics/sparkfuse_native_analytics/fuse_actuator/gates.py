@@ -131,7 +131,7 @@ def generation(case: Case) -> Refusal | None:
 
 
 def announced(case: Case) -> Refusal | None:
-    """Refuse a signal that the audit log does not announce, because only the controller can write to the audit log."""
+    """Refuse a signal without a record in the audit log, because only the controller can write to the audit log."""
     record, signal = case.announced, case.signal
     same = record is not None and (record.signal_id, record.app_id, record.rule, record.action, record.epoch) == (
         signal.signal_id, signal.app_id, signal.rule, signal.action, signal.epoch,

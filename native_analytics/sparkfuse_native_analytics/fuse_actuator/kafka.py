@@ -29,7 +29,7 @@ from sparkfuse_native_analytics.topic_records import TopicError, read_all
 ANSWER_SECONDS = 10.0
 ACKNOWLEDGED_SECONDS = 5.0
 MINUTE_MS = 60_000
-# An audit record and its signal are committed together, but become visible at slightly different times.
+# How long to wait for the audit record: it is committed together with its signal, but may become visible later.
 ANNOUNCED_SECONDS = 2.0
 # A row of a running application is written every few seconds; the gate `evidence` checks the age of the row.
 ROW_LOOKBACK_MS = 3 * MINUTE_MS
@@ -171,7 +171,7 @@ class KafkaEdge:
                 try:
                     record = from_json(AuditRecord, content)
                 except RecordError:
-                    continue  # `sparkfuse fuse audit --verify` reports it
+                    continue  # `sparkfuse fuse audit --verify` reports an invalid record
                 if record.sequence == signal.generation:
                     return record
             if time.monotonic() > until:
@@ -219,4 +219,4 @@ def _live_row(content: bytes) -> LiveRow:
     try:
         return LiveRow.FromString(content)
     except DecodeError:
-        return LiveRow()  # not a row of any run; the detect job writes the dead letter
+        return LiveRow()  # the record is not a row of a run; the detect job writes the dead letter

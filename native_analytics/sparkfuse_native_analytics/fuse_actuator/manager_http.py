@@ -56,7 +56,7 @@ class ManagerHttp:
         url = f"{self._address.url}{path}"
         try:
             with requests.Session() as session:
-                session.trust_env = False  # no proxy and no .netrc: the token goes to this address and nowhere else
+                session.trust_env = False  # ignore proxies and .netrc, so that the token is sent to this address only
                 reply = session.request(
                     method,
                     url,

@@ -37,7 +37,8 @@ class Standalone:
         master = self._master()
         for app in master["activeapps"]:
             if app["id"] == application.app_id:
-                # The id contains the time of the registration and a number, so a later application has another id.
+                # The application id contains the time of the registration and a number, so a later application has
+                # another id.
                 instance = f"{app['id']} registered at {app['starttime']}"
                 running = app["state"] == _RUNNING
                 return Running(instance, int(app["starttime"])) if running else Unknown(f"it is {app['state']}")

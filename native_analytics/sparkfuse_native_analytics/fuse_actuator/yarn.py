@@ -1,4 +1,4 @@
-"""YARN: finds and kills an application through the ResourceManager's REST API; reads its attempt again before the kill.
+"""YARN: finds and kills an application through the ResourceManager's REST API; reads the attempt again before the kill.
 
 Documentation: https://hadoop.apache.org/docs/r3.3.4/hadoop-yarn/hadoop-yarn-site/ResourceManagerRest.html
 """

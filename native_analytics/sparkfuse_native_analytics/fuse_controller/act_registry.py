@@ -16,8 +16,8 @@ from sparkfuse_native_analytics.fuse_controller.scope import Run
 SENT, WOULD_ACT, VERIFIED = "sent", "would_act", "verified"
 ENDED, UNFREED, REFUSED, UNKNOWN = "ended", "unfreed", "refused", "unknown"
 ACT_MODE, WARN_MODE, SHADOW_MODE, OFF_MODE = "act", "warn", "shadow", "off"
-# For this long after an act, an application counts as affected by the fuse. The share of affected applications is
-# limited.
+# For this long after an act, an application counts as affected by the fuse. A limit applies to the share of affected
+# applications.
 BIG_PICTURE_MS = 15 * 60_000
 # A fuse that has not changed for this long belongs to a run that has ended, so it is removed.
 FORGET_MS = 2 * HOUR_MS
@@ -110,7 +110,7 @@ class ActRegistry:
         return {run for (run, _), fuse in self._fuses.items() if fuse.state is State.OPEN}
 
     def over_budget(self, act: Act, now_ms: int, budget: Budget) -> str | None:
-        """Return a sentence that names an exhausted budget; None if none is. Each mode has budgets of its own."""
+        """Return a sentence that names an exhausted budget; None if none is. Each mode has its own budgets."""
         spent = [each for each in self._acts.values() if each.mode == act.mode and now_ms - each.at_ms < HOUR_MS]
         used = {
             "job_per_hour": sum(each.job_key == act.job_key for each in spent),

@@ -48,7 +48,7 @@ class AuditLog:
     def read(self, content: bytes, record: AuditRecord, appended_ms: int | None) -> None:
         """Add a record that this or an earlier controller wrote, with the broker's time of the record if it is known.
 
-        Raises FencedError if a later controller wrote it.
+        Raises FencedError if a later controller wrote the record.
         """
         if self.epoch and record.epoch > self.epoch:
             raise FencedError(f"a fuse controller of epoch {record.epoch} has taken over from epoch {self.epoch}")

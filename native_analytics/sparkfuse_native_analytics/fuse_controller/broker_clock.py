@@ -14,7 +14,7 @@ def steady_ms() -> int:
 class BrokerClock:
     """The difference between a wall clock and the broker's clock.
 
-    A step of the wall clock is noticed at once, and not only when the next record is written.
+    A step of the wall clock is noticed immediately, not only when the next record is written.
     """
 
     def __init__(self, steady: Callable[[], int] = steady_ms) -> None:

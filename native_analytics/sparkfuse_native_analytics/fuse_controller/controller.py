@@ -66,7 +66,7 @@ class FuseController:
         self.view.use(policy.watched())
 
     def read_receipt(self, receipt: Receipt) -> None:
-        """Add a receipt. It is only a hint about a probe or an act and never spends a budget."""
+        """Add a receipt. The receipt is only a hint about a probe or an act, and never spends a budget."""
         self.audit.probes.answer(receipt)
         self.outcomes.hint(receipt)
 
@@ -223,8 +223,8 @@ class FuseController:
 
     def _probe_work(self, variant: Variant, work: RunningWork, environment: Environment) -> None:
         now_ms, scope = environment.now_ms(), work.scope
-        # Without a finding the job is not known, so holds on the job are not checked. This is safe, because a probe
-        # stops nothing.
+        # Without a finding the job is not known, so holds on the job are not checked. A probe without this check is
+        # safe, because a probe stops nothing.
         target = Target(scope.run, "", scope.rule, variant.policy_hash, scope.stage, scope.query_id, scope.task_id)
         policy = variant.rule.fuse
         action = next((each for each in policy.stops if _has_target(each, target)), None) if policy else None

@@ -1,4 +1,4 @@
-"""The policy of the fuse controller. It is reloaded when sparkfuse.yaml changes, so a hold takes effect immediately.
+"""The policy of the fuse controller, reloaded when sparkfuse.yaml changes, so that a hold takes effect immediately.
 
 If the file is deleted or becomes invalid, every rule is set to shadow mode: a typing error in a hold must not leave the
 fuse armed.
@@ -133,7 +133,7 @@ def _variant(rule: Rule | None) -> Variant | None:
 
 
 class PolicyReloader:
-    """The current policy, which is read again when the file changes."""
+    """The current policy, which is read again when sparkfuse.yaml changes."""
 
     def __init__(self, settings: Settings, catalog: Path | None = None) -> None:
         """Read the policy. Raises RuleError if it is not valid."""

@@ -63,7 +63,7 @@ class ControlBook:
             return str(error)
         self._unverified.pop(key, None)
         if control.kind == REVOKE_KEY:
-            if control.key_id != signed.key_id:  # otherwise a thief could lock out the key's owner
+            if control.key_id != signed.key_id:  # otherwise the thief of a key could revoke it
                 self._revoked[control.key_id] = control
             return None
         known = self._controls.get(key)

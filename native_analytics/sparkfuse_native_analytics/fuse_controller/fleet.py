@@ -30,7 +30,7 @@ class Silences:
     def reason(self, candidate: Candidate, mode: str) -> str | None:
         """Return why a finding is treated as silenced; None if it is not.
 
-        Shadow mode stops nothing, so it does not matter there if the silences are unknown.
+        Unknown silences do not matter in shadow mode, because shadow mode stops nothing.
         """
         if self.unknown:
             return None if mode == SHADOW_MODE else f"it is unknown whether the finding is silenced: {self.unknown}"

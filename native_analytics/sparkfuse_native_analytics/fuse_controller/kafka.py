@@ -93,7 +93,7 @@ class Inputs:
         for message in self._consumer.consume(MOST_RECORDS, seconds):
             error, topic = message.error(), self._topics.get(message.topic() or "")
             if topic is None:
-                continue  # an error of the client, which it also reports to on_error
+                continue  # an error of the client, which the client also reports to on_error
             partition = Partition(topic, message.partition() or 0)
             if error is None:
                 self._at_end[partition] = False

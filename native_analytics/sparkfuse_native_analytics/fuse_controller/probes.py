@@ -23,11 +23,12 @@ TRUE_POSITIVE, FALSE_POSITIVE = "true_positive", "false_positive"
 TRUE_NEGATIVE, FALSE_NEGATIVE = "true_negative", "false_negative"
 # The score of a control sample whose run failed for another reason.
 UNRELATED = "unrelated"
-# The score of a probe that was refused by a gate other than the predicate, such as `hold` or `blind`. It shows nothing
-# about the policy.
+# The score of a probe that was refused by a gate other than the predicate, such as `hold` or `blind`. This score shows
+# nothing about the policy.
 NOT_EVALUATED = "not_evaluated"
 PREDICATE = "predicate"
-# Largest number of probes for one run and rule, and for all runs in a minute. The load on drivers and broker stays low.
+# Largest number of probes for one run and rule, and for all runs in a minute. These limits keep the load on drivers and
+# broker low.
 PROBES_PER_RUN = 3
 PROBES_PER_MINUTE = 60
 # One external actuator answers for all applications of a cluster, and asks the cluster manager for each answer.
@@ -122,7 +123,7 @@ class ProbeBook:
             self._external_ms.append(record.at_ms)
 
     def answer(self, receipt: Receipt) -> None:
-        """Add a receipt. It counts as the answer only if it comes from the hook or the actuator that was asked."""
+        """Add a receipt; it is the answer to a probe only if it comes from the hook or the actuator that was asked."""
         self._reachable[receipt.app_id] = receipt.at_ms
         probe = self._probes.get(receipt.signal_id)
         if probe is None or receipt.outcome not in _ANSWERS or receipt.app_id != probe.run.app_id:

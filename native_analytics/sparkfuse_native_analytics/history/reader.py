@@ -1,6 +1,6 @@
 """Returns the history of a log only after its training samples are in the baselines.
 
-If the process is killed before the result is returned, the log is read again. Adding the same samples a second time has
+If the process is killed before the result is returned, the log is read again. Samples that are added a second time have
 no effect.
 """
 

@@ -40,7 +40,7 @@ class HistoryResult:
 
 
 def read_history(name: str, path: str, cluster: str, tenant: str) -> HistoryResult:
-    """Read the log at ``path``, a path or URL. If this fails, ``failure`` is the reason, and nothing is raised."""
+    """Read the log at ``path``, a path or URL; if an error occurs, return it in ``failure`` instead of raising it."""
     from sparkfuse_kernel.event_logs.find import find_logs
     from sparkfuse_kernel.event_logs.log import UnreadableLogError
     from sparkfuse_native_analytics.offline.application import read_application

@@ -21,7 +21,7 @@ _LOOK_SECONDS = 0.5
 
 
 class DeadLetterWriter:
-    """Writes dead letters; if the broker does not answer, it waits."""
+    """Writes dead letters; if the broker does not answer, the writer waits."""
 
     def __init__(self, settings: Settings, on_error: Callable[[KafkaError], None]) -> None:
         self._topic = topic_name("dead-letters", settings.topic_prefix)

@@ -38,7 +38,7 @@ class LoaderMetrics:
         self.seconds = histogram(metric_names.BATCH_SECONDS, registry)
 
     def kafka_error(self, error: KafkaError) -> None:
-        """Count an error of the Kafka client. Log it only at debug level, because the client recovers by itself."""
+        """Count an error of the Kafka client, and log it only at debug level, because the client recovers by itself."""
         self.kafka_errors.labels(COMPONENT).inc()
         _log.debug("Kafka: %s", error.str())
 

@@ -127,7 +127,7 @@ def read_applications(
 ) -> Iterator[Application | UnreadableLogError]:
     """Read many logs in parallel; yield their applications in order, or the error of a log that cannot be read.
 
-    If there is only one log, several threads read it.
+    A single log is read by several threads.
     """
     keys = (*IDENTITY_KEYS, *environment)
     if len(logs) == 1:
@@ -222,7 +222,7 @@ def _fingerprints(tables: Mapping[str, pa.Table], plans: Mapping[int, Sequence[s
     columns = ["stage_id", "name", "scope_names", "parent_stage_ids", "sql_execution_id", "depth", "submitted_ms"]
     rows = tables["stages"].select(columns).to_pylist()
     known: dict[int, StartedStageOfRun] = {}
-    for row in rows:  # rows are sorted by id and attempt, so the first attempt is used
+    for row in rows:  # rows are sorted by id and attempt, so a stage's first attempt comes first
         if row["name"] is not None and row["stage_id"] not in known:
             scopes, parents = row["scope_names"] or (), row["parent_stage_ids"] or ()
             known[row["stage_id"]] = StartedStageOfRun(

@@ -48,7 +48,7 @@ def application_expectation(application: Application, earlier: EarlierRuns) -> A
 
 
 def expected(fitted: Fit | None, row: Mapping[str, Any], running: bool) -> dict[str, Any]:
-    """Return the columns that a baseline fills in one row; none if there is no baseline."""
+    """Return the columns that a baseline fills in one row; no columns if there is no baseline."""
     if fitted is None:
         return {}
     expectation = fitted.at(work_of(row), running)

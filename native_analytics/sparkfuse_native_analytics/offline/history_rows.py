@@ -109,7 +109,7 @@ def display_name_messages(application: Application, cluster: str, tenant: str, n
 
 
 def baseline_messages(application: Application, cluster: str, tenant: str) -> Iterator[Baseline]:
-    """Yield each training sample of the run as a baseline with one sample; nothing unless the run succeeded."""
+    """Yield each training sample of the run as a baseline with one sample; yield nothing unless the run succeeded."""
     names = {
         fingerprint: without_query(application.names.stages[stage_id].name)
         for (stage_id, _), fingerprint in zip(application.keys, application.fingerprints, strict=True)

@@ -62,7 +62,7 @@ def _query_row(
     """Return the row of a query that failed although none of its jobs failed; None for any other query.
 
     A query that fails before its first job gets no row, because programs query tables that may not exist, and continue
-    if they do not.
+    after the error.
     """
     execution, reason = query["sql_execution_id"], query["failure_reason"]
     of_query = [job["job_id"] for job in jobs if job["sql_execution_id"] == execution]

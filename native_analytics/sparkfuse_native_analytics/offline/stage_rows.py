@@ -1,8 +1,8 @@
 """Computes the view stage_live from an event log: the columns that the windows job emits at the end of a stage.
 
 The windows job computes these columns from facts (stream_jobs/flink-functions). This module uses the same formulas on
-the kernel's table of stages. Quantiles are exact here; the windows job estimates them with sketches. Columns that exist
-only while a stage runs are NULL.
+the kernel's table of stages. Quantiles are exact in this module; the windows job estimates quantiles with sketches.
+Columns that exist only while a stage runs are NULL.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def arrow_types() -> dict[str, Any]:
 def completeness(stages: Any, of_log: float) -> list[float]:
     """Return the completeness of each stage, from 0 to 1: that of the log, or less if task ends are missing.
 
-    If a successful stage has fewer task ends than tasks, task ends were lost. If it has more task ends than tasks, some
-    were counted twice, and the completeness of the stage is 0.
+    If a successful stage has fewer task ends than tasks, task ends were lost. If a stage has more task ends than tasks,
+    some were counted twice, and the completeness of the stage is 0.
     """
     columns = [stages[name].to_pylist() for name in ("status", "num_tasks", "succeeded", "failed", "speculative")]
     return [_completeness(of_log, *row) for row in zip(*columns, strict=True)]

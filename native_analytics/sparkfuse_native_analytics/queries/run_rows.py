@@ -175,7 +175,7 @@ _QUERY_COLUMNS = """
     query_disk_spilled_bytes AS disk_spilled_bytes, query_finished_cpu_ms AS finished_cpu_ms
 """
 _OF_QUERIES = f"{_ATTEMPT} AND row = 'query' AND query_query_id IS NOT NULL"
-# As for applications, an ended row comes first, then the row with better evidence, then the live row.
+# The order of preference is that of applications: an ended row, then the row with better evidence, then the live row.
 _QUERIES = f"""
 SELECT * EXCEPT (completeness, seen_live) FROM (
     SELECT {_QUERY_COLUMNS}, completeness, 1 AS seen_live FROM live WHERE {_OF_QUERIES}

@@ -23,7 +23,7 @@ def names(row_class: type[Any], prefix: str = "") -> str:
 
 
 def select(client: Client, row_class: type[Row], sql: str, parameters: Mapping[str, object]) -> list[Row]:
-    """Return the rows of a SQL statement as instances of ``row_class``; its columns must be the fields of the class.
+    """Return the rows of a SQL statement as instances of ``row_class``, whose fields must be the statement's columns.
 
     The server binds parameters (``{name:Type}``), so values are never written into the SQL. Raises StoreEmptyError.
     """

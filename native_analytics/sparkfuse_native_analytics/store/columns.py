@@ -13,7 +13,8 @@ STAGE = "stage"
 # The key of an ended stage; these columns must not be NULL, because ClickHouse does not allow NULL in a key.
 _ENDED_STAGES_KEY = ("app_id", "app_start_ms", "app_attempt", "stage_id", "stage_attempt", "row_seq")
 _ONEOF_COLUMNS = ("view", "row")
-# Columns that have another name in ``history``. A log has no windows, so the window end is the application's end.
+# Columns of ``ended_stages`` that have another name in ``history``. A log has no windows, so the window end is the
+# application's end.
 _OF_HISTORY = {"window_end_ms": "app_ended_ms"}
 
 

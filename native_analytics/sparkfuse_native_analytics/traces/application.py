@@ -9,7 +9,8 @@ from clickhouse_connect.driver.client import Client
 from sparkfuse_native_analytics.queries import Finding, RunDetails, findings, run
 from sparkfuse_native_analytics.queries.select import select
 
-# Maximum number of tasks in a trace: more would hide where the time went, and backends cannot handle millions of spans.
+# Maximum number of tasks in a trace: more tasks would hide where the time went, and backends cannot handle millions of
+# spans.
 SLOW_TASKS = 50
 # A task is slow if it took more than SLOW_RATIO times the median of its stage, and at least SLOW_LEAST_MS.
 SLOW_RATIO = 2.0

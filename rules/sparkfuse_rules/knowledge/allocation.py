@@ -71,8 +71,8 @@ def driver_memory_mib(configuration: Mapping[str, str]) -> int | None:
 def executor_memory_mib(master: str, configuration: Mapping[str, str]) -> int | None:
     """Return the memory in MiB that the cluster manager reserves for an executor; None if it cannot be read.
 
-    It is heap + overhead + memory of Python workers + memory off the heap, as Spark requests it for executors of the
-    default resource profile.
+    The memory is heap + overhead + memory of Python workers + off-heap memory, as Spark requests it for executors of
+    the default resource profile.
     """
     heap = _mib(configuration.get("spark.executor.memory"), _HEAP_MIB)
     python = _mib(configuration.get("spark.executor.pyspark.memory"), 0)

@@ -19,8 +19,8 @@ from sparkfuse_rules.knowledge.work import BYTES, MEASURES, NONE, RECORDS, ROWS,
 MIN_RUNS = 5
 # The smallest spread that the model assumes between undisturbed runs of one stage, on the log scale.
 MIN_SCALE = math.log(1.15)
-# A slope is fitted only if the middle two fifths of the sizes cover at least a factor of 1.2. If the sizes cover less,
-# noise would determine the slope; if all sizes counted, a few outliers would.
+# A slope is fitted only if the middle two fifths of the sizes cover at least a factor of 1.2. With less variation,
+# noise would determine the slope; if all sizes counted, a few outliers would determine it.
 MIN_SIZE_SPREAD = math.log(1.2)
 # The time of a sort grows with n log n; the time of a join on keys grows faster than its input. A line steeper than
 # quadratic is a wrong fit.
@@ -36,8 +36,8 @@ UNSEEN_SIZE_REACH = math.log(4)
 # such minimum, because a service may take as long for one row as for many.
 CPU_WITH_THE_WORK = 0.5
 # The factor by which a measure exceeds its learned sizes is limited to this many times the smallest of these factors.
-# Rows may be wider than before, so bytes may grow faster than records. But if a cache was evicted, a stage reads a
-# million rows instead of a hundred batches, although its work is the same.
+# Rows may be wider than before, so bytes may grow faster than records. But after the eviction of a cache, a stage reads
+# a million rows instead of a hundred batches, although its work is the same.
 MEASURES_DIFFER = math.log(10)
 # Differences below these are noise from class loading and scheduling: the first tasks of a JVM take 1 to 3 s longer.
 WALL_SLACK_MS = 2000.0
@@ -140,9 +140,9 @@ class Line:
 class Fit:
     """The fitted lines of one stage by measure of work; the key "" is the line for unknown work.
 
-    A measure gets a line only if enough samples have it. ``driver_idle`` is the model of the driver's idle time; only
-    applications with enough samples have it. ``disk_spilled_bytes`` is the largest spill of the samples, None if no
-    sample has it.
+    A measure gets a line only if enough samples have this measure. ``driver_idle`` is the model of the driver's idle
+    time; only applications with enough samples have it. ``disk_spilled_bytes`` is the largest spill of the samples,
+    None if no sample has it.
     """
 
     runs: int
@@ -220,7 +220,7 @@ def fit_lines(samples: Sequence[Sample], runs: int) -> Fit:
     wall: dict[str, Line] = {}
     cpu: dict[str, Line] = {}
     all_sizes = [sample.work.sizes() for sample in samples]
-    for measure in ("", *MEASURES):  # "" is for work without a measure
+    for measure in ("", *MEASURES):  # the key "" is for unknown work
         sized = [(sizes.get(measure), each) for sizes, each in zip(all_sizes, samples, strict=True)]
         if measure:
             sized = [(size, each) for size, each in sized if size is not None]

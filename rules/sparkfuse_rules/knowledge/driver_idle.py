@@ -2,8 +2,8 @@
 
 The model describes ``(between + floor) / (rest + floor)`` on the log scale by its median and p95. ``between`` is the
 time between jobs. ``rest`` is all other time: the time of jobs, and the time before the first job. Busy hosts and more
-rows make both parts longer and hardly change the ratio. So only a change of the driver's own idle time changes the
-ratio.
+rows make ``between`` and ``rest`` longer, and hardly change the ratio. So only a change of the driver's own idle time
+changes the ratio.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class DriverIdle:
     def bound_ms(self, elapsed_ms: int, between_ms: int) -> int:
         """Return the p95 of the idle time in ms for a run of ``elapsed_ms`` with ``between_ms`` of idle time.
 
-        If the other time of the run is shorter than usual, the usual one is used: a running application may be idle
-        before its later jobs.
+        If the other time of the run is shorter than usual, the usual other time is used: a running application may be
+        idle before its later jobs.
         """
         rest = max(float(elapsed_ms - between_ms), self.usual_rest_ms)
         return min(MAX_MS, max(0, math.ceil(self.share_p95 * (rest + FLOOR_MS) - FLOOR_MS)))

@@ -51,8 +51,8 @@ def stage_fingerprint(
     above a line keeps the history of the stage.
     Included in the hash: the action and its file, the scopes, the operators of the plan in order with their joins and
     filters, and the depth. Adaptive execution runs each stage of a query as a separate job. The parents of such a stage
-    are skipped copies that never start. So without the depth, all joins of a query would have the same fingerprint. The
-    depth does not change if a sort-merge join becomes a broadcast join with fewer parents.
+    are skipped copies that never start. So if the depth were not in the hash, all joins of a query would have the same
+    fingerprint. The depth does not change if a sort-merge join becomes a broadcast join with fewer parents.
     """
     parts = (
         ("site", (normal_call_site(name or ""),)),

@@ -198,5 +198,5 @@ def _failures(observations: HostObservations, host: str) -> set[str]:
 
 
 def _newest(by_host: dict[str, Any]) -> dict[str, Any]:
-    """Limit the number of hosts by dropping those that were added first."""
+    """Limit the number of hosts by dropping the hosts that were added first."""
     return dict(list(by_host.items())[-MOST_HOSTS:]) if len(by_host) > MOST_HOSTS else by_host

@@ -1,4 +1,4 @@
-"""Estimates what an application costs, and what stopping it now avoids. An unknown cost is None and never 0."""
+"""Estimates what an application costs, and what stopping it now avoids. An unknown cost is None, never 0."""
 
 from __future__ import annotations
 

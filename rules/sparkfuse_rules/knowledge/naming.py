@@ -13,10 +13,10 @@ _DATE = re.compile(
     r"(?:[tT _-]?\d{2}[:_-]?\d{2}(?:[:_-]?\d{2}(?:[.,]\d+)?)?)?(?:Z|(?<=\d)[+-]\d{2}:?\d{2})?(?![0-9])"
 )
 _TIME = re.compile(r"(?<!\d)\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?(?!\d)")
-# A hash contains digits and letters, and has at least seven characters, like git's short form. A string of only the
-# letters a to f is a word.
+# A hash contains digits and letters, and has at least seven characters, like git's short form. A string that contains
+# only the letters a to f counts as a word.
 _HASH = re.compile(r"(?<![0-9a-z])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,}(?![0-9a-z])", re.IGNORECASE)
-# Free-standing digits only; digits next to letters (v2, s3, q66) are part of a name.
+# Only digits that are not next to letters: the digits of v2, s3 and q66 are part of a name.
 _NUMBER = re.compile(r"(?<![0-9A-Za-z])\d+(?![0-9A-Za-z])")
 _SEPARATORS = re.compile(r"[\s\-_./:,;#=+]*([\s\-_./:,;#=+])")
 _EMPTY_BRACKETS = re.compile(r"\(\W*\)|\[\W*\]|\{\W*\}|<\W*>")

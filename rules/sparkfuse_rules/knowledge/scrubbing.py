@@ -70,8 +70,8 @@ def _beginning(text: str) -> str:
 def scrub_query(text: str) -> str:
     """Return SQL text without secrets, quoted literals, and numbers as long as card numbers.
 
-    Names in double quotes are removed too, because Spark by default reads them as literals. Use this function for plans
-    and descriptions, and ``scrub`` for failures.
+    Names in double quotes are removed too, because Spark by default reads text in double quotes as a literal. Use this
+    function for plans and descriptions, and ``scrub`` for failures.
     """
     # Truncate again, because the replacement of an empty literal is longer than the literal.
     return capped(_applied(_QUERY, scrub(text)))

@@ -31,8 +31,8 @@ _CREATING = ("textFile", "wholeTextFiles", "binaryFiles", "hadoopFile", "hadoopR
              "newAPIHadoopRDD", "sequenceFile", "objectFile", "parallelize", "makeRDD", "range")  # fmt: skip
 _HIDDEN_SCOPES = ("WholeStageCodegen", "Exchange", "BroadcastExchange", "AQEShuffleRead", "mapPartitionsInternal",
                   "InMemoryTableScan", "TakeOrderedAndProject", "CollectLimit", "DeserializeToObject")  # fmt: skip
-# Methods of Spark that read files. If user code calls them, Spark runs stages outside a query to find the files'
-# schema.
+# Methods of Spark that read files. If user code calls one of these methods, Spark runs stages outside a query to find
+# the files' schema.
 _READING = frozenset({"avro", "csv", "json", "load", "orc", "parquet", "table", "xml"})
 _FORMATLESS = frozenset({"load", "table"})
 # The scopes of a stage that reads the schema of files or lists files; such a stage has no other scopes.

@@ -20,7 +20,7 @@ SETTLE_MS = 1_000
 # A finding is published as firing for at least this long. Alertmanager waits 10 s before it notifies, and sends no
 # notification for an alert that resolves earlier, for example because its stage ended.
 MIN_FIRING_MS = 15_000
-# A finding lists at most this many runs or tasks; more would not help the reader.
+# A finding lists at most this many runs or tasks; a longer list would not help the reader.
 MAX_RUNS = 50
 # Fields of the finding that the newest evidence of a run replaces.
 _FROM_EVIDENCE = (

@@ -62,8 +62,8 @@ class OwnRecords:
 class BaselineFollower:
     """The published baselines, updated with each record that is added to the topic ``baselines``.
 
-    With ``cleans``, it also writes tombstones once a day for records that are no longer needed: expired baselines, and
-    older records about a stage in another partition or under another record key.
+    If ``cleans`` is true, a tombstone is written once a day for each record that is no longer needed: expired
+    baselines, and older records about a stage in another partition or under another record key.
     """
 
     def __init__(self, settings: Settings, *, cleans: bool = False) -> None:

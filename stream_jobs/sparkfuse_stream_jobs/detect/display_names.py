@@ -31,8 +31,8 @@ QUERY, STAGE = "query", "stage"
 NO_PLAN = -1
 # Maximum number of stages of one query whose names are computed again at the end of the query.
 MAX_STAGES_OF_QUERY = 1_000
-# Errors that an unexpected plan may cause. The row must still reach the rules, with the number of its stage or query as
-# its name.
+# Errors that an unexpected plan may cause. A row with such a plan must still reach the rules; its stage or query is
+# then named by its number.
 _UNNAMEABLE = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, zlib.error)
 
 

@@ -59,9 +59,9 @@ def is_replayed(row: LiveRow, state: RunState) -> bool:
 def step(row: LiveRow, state: RunState) -> Iterator[Output]:
     """Return the row with job, run and stage filled in, followed by the records that result from it.
 
-    These are rows of failed jobs, failed queries and lost executors, host reports, new names of queries and stages,
-    and, after the end of a successful run, its training samples. For a row that was processed before, nothing is
-    returned.
+    The further records are rows of failed jobs, failed queries and lost executors, host reports, new names of queries
+    and stages, and, after the end of a successful run, its training samples. For a row that was processed before,
+    nothing is returned.
     """
     if is_replayed(row, state):
         return

@@ -42,7 +42,7 @@ class Lifecycle:
         """Apply one row; ``severities`` maps each rule whose condition is true to its severity.
 
         Returns a finding when it starts to fire, changes or resolves, and every ``EVIDENCE_EVERY_MS`` while it fires.
-        It also returns timers. After the end of the application, only events and rows for ``post_end_rules`` are
+        Returns timers as well. After the end of the application, only events and rows for ``post_end_rules`` are
         evaluated.
         """
         if row.HasField("application_ended"):

@@ -105,7 +105,7 @@ def subject_codec() -> Codec[SubjectState]:
 
     def encode(subject: SubjectState) -> bytes:
         rules = {rule: vars(each) for rule, each in subject.rules.items()}
-        # Saved states have contained this key since the first version.
+        # This key must not change, because all saved states contain it.
         return pickle.dumps({"holdings": rules, "settled": subject.settled})
 
     return Codec(encode, decode)

@@ -37,8 +37,8 @@ class PublishedBaselines:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # Hashes instead of keys, to save memory. If two keys have the same hash, the file is searched in vain, without
-        # error.
+        # This set contains hashes instead of keys, to save memory. If two keys have the same hash, the file is searched
+        # in vain, without error.
         self._unread: set[int] = set()
         self._folder = tempfile.TemporaryDirectory(prefix="sparkfuse-baselines-")
         # Flink opens and calls an operator from different threads, one at a time.
@@ -77,7 +77,7 @@ class PublishedBaselines:
 
     def __call__(self, key: BaselineKey) -> Baseline | None:
         """Return the newest baseline of the stage; None if the stage has none or if it was returned before."""
-        if hash(key) not in self._unread:  # called for each row of a stage
+        if hash(key) not in self._unread:  # this check runs for each row of a stage
             return None
         with self._lock:
             self._unread.discard(hash(key))

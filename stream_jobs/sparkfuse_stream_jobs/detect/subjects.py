@@ -20,8 +20,8 @@ def subject_name(row: LiveRow) -> str | None:
     """Return the name of the row's subject, such as ``stage/3/0`` or ``task/3/0/77``; None for other rows.
 
     A task that outlives its stage becomes another subject, so that the end of the stage does not end this subject. All
-    failed tasks of a stage attempt are one subject; ``subject_part`` separates their causes. All failed jobs of a run
-    are one subject too, because their findings share an id.
+    failed tasks of a stage attempt are one subject; ``subject_part`` separates the causes of their failures. All failed
+    jobs of a run are one subject too, because their findings share an id.
     """
     kind = row.WhichOneof("row")
     if kind == "stage":

@@ -1,8 +1,8 @@
 """Requests that the detect process runs one Python step as a thread, and waits until that step ends.
 
-Flink starts a process for each Python step. In the mini cluster, such a process only sends one message. PyFlink's own
-script loads all of Apache Beam to send it, which takes 4 s of CPU time for each of six steps. This module sends the
-message and only needs gRPC. The message is Beam's StartWorkerRequest (beam_fn_api.proto): worker_id 1,
+Flink starts a process for each Python step. In the mini cluster, such a process only sends one message. To send this
+message, PyFlink's own script loads all of Apache Beam, which takes 4 s of CPU time for each of six steps. This module
+sends the message and only needs gRPC. The message is Beam's StartWorkerRequest (beam_fn_api.proto): worker_id 1,
 provision_endpoint.url 5.1, params 10.
 """
 
@@ -52,7 +52,7 @@ def main() -> int:
     params = {**os.environ, "SEMI_PERSISTENT_DIRECTORY": given.semi_persist_dir}
     with grpc.insecure_channel(os.environ[ADDRESS]) as channel:
         answer = channel.unary_unary(METHOD)(request(given.id, given.provision_endpoint, params))
-    if answer:  # the only field of the answer is an error
+    if answer:  # the answer has only one field, an error message
         print(f"cannot start the Python step: {answer.decode(errors='replace')}", file=sys.stderr)
         return 1
     return 0

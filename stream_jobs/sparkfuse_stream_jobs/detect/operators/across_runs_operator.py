@@ -48,7 +48,8 @@ class AcrossRuns(KeyedProcessFunction):
     """A Flink operator: batches of kind and content, by job or cluster -> batches of rows, baselines and names.
 
     Stores the data that is kept after a run ends: the baselines of a job, and the observations on a cluster's hosts.
-    Both share one operator, because a separate operator for hosts would receive every row and use only a few rows.
+    Jobs and clusters share one operator, because a separate operator for hosts would receive every row and use only a
+    few.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -56,7 +57,8 @@ class AcrossRuns(KeyedProcessFunction):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._scope, self._letters = KeyScope(), DeadLetters(self._settings)
-        # Only the first subtask removes old records of the topic. One is enough, because each reads all partitions.
+        # Only the first subtask removes old records of the topic. One subtask is enough, because each subtask reads all
+        # partitions.
         self._published = BaselineFollower(self._settings, cleans=runtime_context.get_index_of_this_subtask() == 0)
         self._host_reports = host_report_codec()
         self._timers: set[tuple[str, int]] = set()

@@ -2,10 +2,10 @@
 
 PyFlink writes every state that it has cached, changed or not, and waits for the JVM's answer to each write before it
 sends the next one. At 500 applications this took a fifth of a step's time. The answers must arrive before the end of
-the bundle, because the JVM may then take a checkpoint; it takes none during a bundle. All requests of a step use one
-stream, and the JVM processes them in order (Beam's GrpcStateService), so a read after a write returns the written
-value. This module depends on the internals of PyFlink's RemoteKeyedStateBackend: check it when the PyFlink version
-changes.
+the bundle, because the JVM may then take a checkpoint; the JVM takes no checkpoint during a bundle. All requests of a
+step use one stream, and the JVM processes them in order (Beam's GrpcStateService), so a read after a write returns the
+written value. This module depends on the internals of PyFlink's RemoteKeyedStateBackend: check it when the PyFlink
+version changes.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class StateCache:
         """Remove a tenth of the values or more: the older half of each of the least recently used keys.
 
         Such a key keeps its newer half: the rows of applications alternate, so the least recently used key is likely to
-        be used next. In the first round, only keys with many values lose some of them.
+        be used next. In the first round, only keys with many values lose values.
         """
         limit = self._limit * 9 // 10
         for spared in (SPARED_VALUES, 0):
@@ -122,7 +122,7 @@ class KnownNames:
 
     def __init__(self, limit: int = MAX_NAMES) -> None:
         self._limit = limit
-        # None for a key whose names are unknown.
+        # the value is None for a key whose names are unknown
         self._of: OrderedDict[str, set[str] | None] = OrderedDict()
         self._count = 0
 

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from sparkfuse_kernel.event_logs.log import LazyFile, Piece, UnreadableLogError
 
-# The package to install for a protocol: fsspec names it only for some protocols, and for none of Hadoop's protocol
-# names.
+# The package to install for a protocol: fsspec names the package for some protocols only, and for none of Hadoop's
+# protocol names.
 _PACKAGES = {
     "abfs": "adlfs", "abfss": "adlfs", "adl": "adlfs", "az": "adlfs", "gcs": "gcsfs", "gs": "gcsfs",
     "hdfs": "pyarrow with Hadoop's native library", "http": "aiohttp", "https": "aiohttp", "oss": "ossfs",
@@ -145,7 +145,7 @@ def without_credentials(url: str) -> str:
     """Remove user, password and query from a URL, because a query may contain an access signature."""
     parts = urlsplit(url)
     user, _, host = parts.netloc.rpartition("@")
-    # Azure's URLs have the container where other URLs have the user.
+    # In Azure's URLs, the name of the container is at the place of the user.
     kept = f"{user}@{host}" if user and parts.scheme in _CONTAINER_IS_USER and ":" not in user else host
     return urlunsplit((parts.scheme, kept, parts.path, "", ""))
 
@@ -171,7 +171,7 @@ def remote_files(url: str) -> tuple[Any, str]:
         needs = f"install {package}" if package else " ".join(str(error).split())
         raise UnreadableLogError(f"{without_credentials(url)}: cannot read {protocol}:// here: {needs}") from error
     except Exception as error:
-        # For example an unknown protocol, wrong configuration or no network: each client raises exceptions of its own.
+        # Causes are an unknown protocol, a wrong configuration or no network; each client raises exceptions of its own.
         message = " ".join(str(error).split())[:300] or type(error).__name__
         raise UnreadableLogError(f"{without_credentials(url)}: cannot be opened: {message}") from error
     return files, path

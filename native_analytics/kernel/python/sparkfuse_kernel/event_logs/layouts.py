@@ -16,7 +16,7 @@ _ROLLED = re.compile(r"events_(\d+)_.*")
 _FIRST_SPARK = re.compile(r"EVENT_LOG_(\d+)")
 _DELIVERED = re.compile(r"eventlog-\d{4}-\d{2}-\d{2}--\d{2}-\d{2}.*")
 _DELIVERED_LAST = "eventlog"
-# Limits the length of the list of missing files, in case a file name contains a huge index.
+# The largest number of missing files that are listed, in case a file name contains a huge index.
 MAX_GAP = 10_000
 # Files in log folders that are not logs: hidden files, and marker and checksum files of Spark and Hadoop.
 _NO_LOG = re.compile(r"[._].*|.*\.crc|appstatus_.*|SPARK_VERSION_.*|COMPRESSION_CODEC_.*|APPLICATION_COMPLETE")
@@ -40,7 +40,7 @@ def layout_of(folder: str, names: Iterable[str]) -> Layout | None:
 
 
 def may_be_log(name: str) -> bool:
-    """Whether a file or folder of this name may be a log; hidden files, markers and checksums are not."""
+    """Whether a file or folder of this name may be a log; hidden files, markers and checksums are no logs."""
     return not _NO_LOG.fullmatch(name)
 
 

@@ -36,7 +36,7 @@ class LazyFile:
         self._ended = False
 
     def read(self, size: int, /) -> bytes:
-        """Return at most ``size`` bytes, and none at the end. Raises the exceptions of the file."""
+        """Return at most ``size`` bytes, and none at the end. Raises the exceptions that the open file raises."""
         if self._ended:
             return b""
         if self._file is None:
