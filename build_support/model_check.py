@@ -1,4 +1,4 @@
-"""Checks the models of the fuse in docs/model with TLC; exits with 1 if any result differs from the expected one.
+"""Checks the models of the fuse in docs/model with TLC; exits with 1 if any result differs from the expected result.
 
 There are three kinds of checks. The new design keeps all invariants. If any one gate is removed from the new design, an
 invariant breaks. The previous design breaks the invariants that are listed in the review of the fuse, and only if the
@@ -93,7 +93,7 @@ BEFORE: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 @dataclass(frozen=True)
 class Check:
-    """One run of TLC. ``breaks``: the only invariant to check, which must break; empty if all must hold."""
+    """One run of TLC. ``breaks``: the only invariant to check, which must break; empty if all invariants must hold."""
 
     name: str
     module: str

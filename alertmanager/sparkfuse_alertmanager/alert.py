@@ -26,8 +26,8 @@ from sparkfuse_rules.plain_text import plain
 FIRING_MS = 4 * 60_000
 SEVERITIES = ("critical", "warning", "info")
 STATES = ("firing", "resolved")
-# The largest number of characters of each annotation. If all annotations together exceed TOTAL, the first ones in this
-# list have priority.
+# The largest number of characters of each annotation. If all annotations together exceed TOTAL, the annotations at the
+# beginning of this list have priority.
 ANNOTATION_LIMITS: Mapping[str, int] = {
     "summary": 200,
     "description": 1000,

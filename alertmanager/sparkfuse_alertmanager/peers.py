@@ -44,7 +44,7 @@ class RejectedAlert:
 
 
 class Peer:
-    """One Alertmanager peer. Its URL may contain user and password; ``name``, used in logs and metrics, has neither."""
+    """One Alertmanager peer, whose URL may contain a password; ``name``, used in logs and metrics, contains none."""
 
     def __init__(self, url: str, metrics: Metrics) -> None:
         parts = urlsplit(url)

@@ -30,8 +30,8 @@ from sparkfuse_contracts.wire import RecordError, from_json
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
-# The sender retries a batch for this time. Then it reads the batch from Kafka again, together with newer findings,
-# which replace the older ones. So after a long outage of Alertmanager, the sender sends the current state.
+# The sender retries a batch for this time. After this time, it reads the batch from Kafka again, together with newer
+# findings, which replace older findings. So after a long outage of Alertmanager, the sender sends the current state.
 TRY_SECONDS = 30.0
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.2, 5.0
 

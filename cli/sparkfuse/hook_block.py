@@ -1,4 +1,4 @@
-"""One execution of a block of job code, with its tag and limits. It uses the standard library only."""
+"""One execution of a block of job code, with its tag and limits. This module uses the standard library only."""
 
 from __future__ import annotations
 

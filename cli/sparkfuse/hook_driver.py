@@ -1,6 +1,6 @@
 """How `CircuitBreaker` reaches the driver: through the plugin, through job tags without the plugin, or through Connect.
 
-It uses the standard library only.
+This module uses the standard library only.
 """
 
 from __future__ import annotations

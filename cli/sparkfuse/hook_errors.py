@@ -1,4 +1,4 @@
-"""The errors of `CircuitBreaker`. It uses the standard library only."""
+"""The errors of `CircuitBreaker`. This module uses the standard library only."""
 
 from __future__ import annotations
 

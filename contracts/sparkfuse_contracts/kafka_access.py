@@ -221,7 +221,7 @@ class KafkaAccess:
                     raise KafkaUnavailableError(explain(self._settings, error))
 
     def _unavailable(self, error: KafkaException, what: str) -> KafkaUnavailableError:
-        # If TLS fails, the client raises only a timeout; it reports the cause in a separate TLS error.
+        # If TLS fails, the client raises only a timeout, and reports the cause in a separate TLS error.
         of_tls = [each for each in self._errors if "SSL" in each.str()]
         return KafkaUnavailableError(explain(self._settings, of_tls[-1] if of_tls else error.args[0], what))
 

@@ -126,7 +126,7 @@ def _inhibits(file: str, value: object) -> tuple[str, ...]:
 
 
 def _check_inhibitions(rules: Mapping[str, Rule]) -> None:
-    """Check that inhibited rules exist and that no two rules inhibit each other, which would hide both."""
+    """Check that inhibited rules exist, and that no two rules inhibit each other, because then both would be hidden."""
     for rule in rules.values():
         for inhibited in rule.inhibits:
             if inhibited not in rules:

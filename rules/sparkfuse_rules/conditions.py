@@ -13,7 +13,7 @@ from sparkfuse_rules.errors import RuleError, unknown_name
 from sparkfuse_rules.predicate import parse_expression, parse_predicate
 from sparkfuse_rules.rule import EXTERNAL_STOP, Condition, Rule
 
-# The scopes of policies, narrowest first. A policy may use the counters of its own scope and of wider ones.
+# The scopes of policies, narrowest first. A policy may use the counters of its own scope and of wider scopes.
 SCOPES = ("task", "stage", "query", "application")
 _OPERATORS: Mapping[type[exp.Expr], str] = {exp.GTE: ">=", exp.GT: ">", exp.LTE: "<=", exp.LT: "<", exp.EQ: "="}
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
@@ -78,7 +78,7 @@ def _condition(rule: Rule, place: str, text: str) -> Condition:
 
 
 def _compared_name(place: str, text: str) -> str:
-    """Return the name on the left of a comparison. Raises RuleError if the text is not such a comparison."""
+    """Return the name on the left of a comparison. Raises RuleError if the text is not a comparison."""
     tree = parse_expression(place, text)
     if type(tree) not in _OPERATORS or not isinstance(tree.this, exp.Column):
         raise RuleError(f"{place}: must compare one counter with a number or :param, but is {text!r}")

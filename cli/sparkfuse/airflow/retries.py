@@ -21,8 +21,8 @@ _HOOK_ATTRIBUTES = ("_yarn_application_id",)
 _log = logging.getLogger("airflow.task.sparkfuse")
 
 ApplicationId = Callable[[], "str | None"]
-# Exceptions that a task raises to choose its own state. They are listed by name, because their modules differ between
-# Airflow 2 and 3.
+# Exceptions that a task raises to choose its own state. The exceptions are listed by name, because their modules differ
+# between Airflow 2 and 3.
 _OWN_STATES = frozenset(
     {
         "AirflowSkipException",

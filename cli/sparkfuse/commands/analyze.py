@@ -1,7 +1,6 @@
 """`sparkfuse analyze`: evaluates the rules on event logs, without a server.
 
-This is the only command that argparse parses, because importing typer would double its start time; see
-`sparkfuse.main`.
+Only this command is parsed with argparse, because importing typer would double its start time; see `sparkfuse.main`.
 """
 
 from __future__ import annotations

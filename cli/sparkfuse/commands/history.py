@@ -193,7 +193,7 @@ def findings(
 def cost_of_runs(runs: Sequence[FindingRun], currency: str | None) -> str | None:
     """Format the cost so far of the applications of a finding; None if the cost is unknown.
 
-    Tasks and stages of one application share the application's cost, so each application counts once.
+    Findings about tasks and stages of one application share the application's cost, so each application counts once.
     """
     by_application = {(each.app_id, each.app_attempt): each.cost for each in runs if each.cost is not None}
     return money(sum(by_application.values()), currency) if by_application else None

@@ -98,7 +98,7 @@ class Process:
         self._popen.wait()
 
     def _kill_session(self) -> None:
-        """Kill all processes of the session, and return when none is left.
+        """Kill all processes of the session, and return when no process is left.
 
         Killing the process group is not enough, because Python workers of Spark have process groups of their own.
         Listing the session once is not enough either, because a process may start another process after the listing.

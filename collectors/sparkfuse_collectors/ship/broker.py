@@ -29,7 +29,7 @@ _log = logging.getLogger("sparkfuse.ship")
 
 
 class Broker:
-    """A transactional producer with the shipper's name; it waits while no broker answers.
+    """A transactional producer with the shipper's name; its methods wait while no broker answers.
 
     ``on_rejected`` is called for each record that Kafka rejects; a dead letter replaces the record.
     """
@@ -82,7 +82,7 @@ class Broker:
                 raise StoppedError
 
     def close(self) -> None:
-        """Release the producer; the broker aborts an open transaction."""
+        """Close the producer; the broker aborts an open transaction."""
         self._producer.purge()
 
     def _try_send(self, batch: Batch, rejected: RejectedRecords) -> bool:

@@ -15,8 +15,9 @@ from sparkfuse_contracts.generated.position_pb2 import Position
 
 # While a log is renamed, a scan of its folder may see neither name.
 SCANS_UNTIL_MISSING = 3
-# If a subfolder is unmounted, its listing is empty; usually it is mounted again within hours. If the positions of its
-# logs were dropped, these logs would be sent again from the beginning. A position takes about a kilobyte of memory.
+# If a subfolder is unmounted, its listing is empty; usually it is mounted again within hours. If the positions of the
+# subfolder's logs were dropped, these logs would be sent again from the beginning. A position takes about a kilobyte of
+# memory.
 FORGET_SECONDS = 6 * 3600.0
 _DELETED = {
     LogState.LIVE: "deleted before its end",

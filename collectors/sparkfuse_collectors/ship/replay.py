@@ -46,5 +46,5 @@ def replay(files: Files, found: FoundLog, cursor: Cursor, shipper: Shipper, iden
 
 
 def _may_be_compacted(part: Part, cursor: Cursor, found: FoundLog) -> bool:
-    """Whether the file may be the compacted form of the one that an earlier shipper read."""
+    """Whether the file may be the compacted form of the file that an earlier shipper read."""
     return part.compacted and cursor.compacted is None and cursor.next_part(found) is not None

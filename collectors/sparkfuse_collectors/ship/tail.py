@@ -90,8 +90,8 @@ class LogTail:
         cursor = self._content.cursor
         part = cursor.part(found)
         if part is not None and cursor.is_replaced(part):
-            # The file was renamed by copying, rotated or truncated, or it is another application's log. The content
-            # shows which case applies.
+            # The file was renamed by copying, rotated or truncated, or it is another application's log. A comparison of
+            # the content shows which of these cases applies.
             cursor.compare_again(part)
             self._forget_content()
         elif part is not None and self._was_incomplete_copy(part):

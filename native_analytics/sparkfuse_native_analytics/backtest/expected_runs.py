@@ -57,7 +57,7 @@ def _samples(run: Run, stages: Sequence[Columns]) -> list[TrainingSample]:
 
 
 class _Baselines:
-    """The baselines of one job at a point in time, which only moves forward."""
+    """The baselines of one job at a point in time; this point only moves forward."""
 
     def __init__(self, samples: Iterable[TrainingSample]) -> None:
         order = sorted(samples, key=lambda sample: (sample.sample.learned_ms, sample.sample.run_key))

@@ -11,7 +11,8 @@ the duration is idle time of slots, which ``tails`` describes:
 - ``skew``: the task with the most data ran longer than the median task, because it has more data;
 - ``failures``: tasks ran again after a failure; at most the duration of the failed tasks;
 - ``stragglers``: the longest task ran longer than the median task, and skew does not explain the difference;
-- ``unexplained``: uneven waves of tasks, slots used by other stages, scheduling. This part may be negative.
+- ``unexplained``: uneven waves of tasks, slots used by other stages, scheduling. The part ``unexplained`` may be
+  negative.
 
 Each of the first three parts is at most the idle time that the earlier parts do not explain; ``unexplained`` is the
 rest.

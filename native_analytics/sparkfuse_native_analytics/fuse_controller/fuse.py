@@ -48,7 +48,7 @@ def ready(fuse: Fuse) -> bool:
 
 
 def advance(fuse: Fuse, matches: bool, now_ms: int, times: Times) -> Fuse:
-    """Return the fuse at ``now_ms``; ``matches`` states whether the rule matches now. It never blows the fuse."""
+    """Return the fuse at ``now_ms``; ``matches`` states whether the rule matches now. Never blows the fuse."""
     seen = replace(fuse, matched_ms=now_ms) if matches else fuse
     if seen.state is State.OPEN and now_ms - seen.since_ms >= times.cool_down_ms:
         # The quiet period starts here: while the fuse was open, the act may have caused the quiet.

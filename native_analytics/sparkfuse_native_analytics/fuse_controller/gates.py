@@ -42,8 +42,8 @@ class AffectedApplications:
 class Health:
     """The health of the controller itself; the controller may act only if its health is good.
 
-    ``behind`` names a partition that was not read to its end; it is empty if all were. ``clock_skew_ms``: the
-    controller's clock minus the broker's, None if it is not known.
+    ``behind`` names a partition that was not read to its end; it is empty if all partitions were read.
+    ``clock_skew_ms``: the controller's clock minus the broker's, None if it is not known.
     """
 
     behind: str = ""

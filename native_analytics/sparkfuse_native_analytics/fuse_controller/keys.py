@@ -176,6 +176,6 @@ def _put_if_absent(path: Path, content: bytes, mode: int) -> None:
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
-    with contextlib.suppress(FileExistsError):  # another process was faster; its key is used
+    with contextlib.suppress(FileExistsError):  # another process stored its key first; use that key
         path.hardlink_to(draft)
     draft.unlink()

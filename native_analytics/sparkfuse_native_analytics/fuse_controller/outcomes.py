@@ -29,7 +29,7 @@ def is_answer(receipt: Receipt, action: str) -> bool:
 
 
 class OutcomeBook:
-    """Endings and receipts that show the outcomes of acts. They are kept only until the act is verified."""
+    """Endings and receipts that show the outcomes of acts. The entries are kept only until the act is verified."""
 
     def __init__(self) -> None:
         self._receipts: dict[str, Receipt] = {}

@@ -37,7 +37,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Undecidable:
-    """A rule that cannot be evaluated on event logs, and the reason. It is unknown whether such a rule matches."""
+    """A rule that cannot be evaluated on event logs, and the reason. Whether this rule matches is unknown."""
 
     rule: CompiledRule
     reason: str

@@ -53,7 +53,7 @@ def stage_rows(stages: Any, until_ms: int | None) -> Any:
     """Return the rows of stage_live, one for each row of the kernel's table of stages, in the same order.
 
     ``stages`` and the result are Arrow tables. ``until_ms`` is the last time in the log; a stage without an end counts
-    as running until then. The columns that baselines fill, fingerprints and names are NULL.
+    as running until this time. The columns that baselines fill, fingerprints and names are NULL.
     """
     import pyarrow as pa
 

@@ -133,7 +133,7 @@ class _Name:
     call_site: str | None
 
 
-# These values are not columns of the store; they are computed from the properties of the application.
+# The following values are not columns of the store; they are computed from the properties of the application.
 _IDENTITY = ("job_key", "run_key")
 _NAME_COLUMNS = ("stage_name", "stage_title", "call_site")
 _APPLICATIONS = f"""

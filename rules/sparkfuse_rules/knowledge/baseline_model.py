@@ -188,7 +188,7 @@ class Fit:
         if not running:
             return credible
         # The usual sizes are applied after `_credible`, because a measure that is not known yet must not limit the
-        # others.
+        # other measures.
         return {measure: max(credible.get(measure, usual), usual) for measure, usual in self.usual.items()}
 
     def _credible(self, sizes: dict[str, float]) -> dict[str, float]:

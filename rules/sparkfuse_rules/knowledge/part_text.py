@@ -202,7 +202,7 @@ class PartText:
         return f"{words} {', '.join(names[:4])}{more}" if names else words.rsplit(" ", 1)[0]
 
     def _in_order(self) -> list[int]:
-        """Return the part's nodes, children before their parents and left children before right ones."""
+        """Return the part's nodes, children before their parents, and left children before right children."""
         own = set(self._part.nodes)
         found: list[int] = []
         waiting = self._tops()

@@ -47,9 +47,9 @@ def stage_remaining(stage: Mapping[str, Any], application_slots: int = 0) -> Rem
     the slots in whole waves. Each wave takes as long as the median successful task, or the 95th percentile for
     ``p95_ms``.
 
-    The number of slots is that of the whole application, because the stage may soon use all of them. The number is at
-    least that of the running tasks, and at least the average number of tasks that ran at the same time. The average is
-    needed because a window may end between two tasks.
+    The number of slots is that of the whole application, because the stage may soon use all slots. The number of slots
+    is at least the number of running tasks, and at least the average number of tasks that ran at the same time. The
+    average is needed because a window may end between two tasks.
     """
     elapsed_ms, median_ms = stage.get("elapsed_ms"), stage.get("duration_p50_ms")
     if stage.get("status") != RUNNING or not elapsed_ms or not median_ms or not math.isfinite(median_ms):

@@ -163,7 +163,7 @@ def _rdd_stage(stage_id: int, scopes: Sequence[str], call_site: str | None, spar
 def _schema_inference(scopes: Iterable[str], spark_name: str | None, site: str) -> str:
     """Return ``infer schema of parquet files`` for a stage that reads files before their query is planned.
 
-    A server of Spark Connect runs such a stage under a name of its own. For such a stage, only the scopes show what it
+    A server of Spark Connect gives such a stage a name of its own. For such a stage, only the scopes show what it
     does.
     """
     action, names = _action(spark_name), {scope.strip() for scope in scopes}

@@ -24,7 +24,7 @@ class BaselineKey:
 
 
 def key_of_baseline(baseline: Baseline) -> BaselineKey:
-    """Return the key of a baseline; a baseline without cluster and tenant belongs to the default ones."""
+    """Return the key of a baseline; a baseline without cluster and tenant belongs to the default cluster and tenant."""
     return BaselineKey(
         baseline.cluster or DEFAULT, baseline.tenant or DEFAULT, baseline.job_key, baseline.stage_fingerprint
     )

@@ -75,7 +75,7 @@ def due_rows(now_ms: int, state: ClusterState) -> Iterator[LiveRow]:
 
 
 def _drop_expired(now_ms: int, state: ClusterState) -> list[HostObservations]:
-    """Drop expired observations and return the others."""
+    """Drop expired observations and return the remaining ones."""
     left = []
     for name, known in state.observations.items():
         recent = recent_only(known, now_ms)

@@ -71,7 +71,8 @@ def step(row: LiveRow, state: RunState) -> Iterator[Output]:
     _store(row, state)
     yield from _identify(row, state)
     if row.HasField("application_ended"):
-        # These rows come before the end of the application, because the end resolves the findings of the run.
+        # The rows of failed queries come before the end of the application, because the end resolves the findings of
+        # the run.
         yield from failure_rows.unreported_query_rows(row, state)
     yield row
     yield from host_reports(row, state)

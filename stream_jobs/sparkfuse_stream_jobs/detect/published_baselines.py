@@ -63,7 +63,7 @@ class PublishedBaselines:
                 return place if other else None
             values = (_text(key), *place, baseline.updated_ms, written_ms, baseline.SerializeToString())
             self._store.execute("INSERT OR REPLACE INTO baselines VALUES (?, ?, ?, ?, ?, ?)", values)
-            # This set is updated last, because the reader checks it without the lock.
+            # The set of hashes is updated last, because the reader checks the set without the lock.
             self._unread.add(hash(key))
             return other
 

@@ -1,8 +1,8 @@
 """Requests that the detect process runs one Python step as a thread, and waits until that step ends.
 
-Flink starts a process for each Python step. In the mini cluster, such a process only sends one message. To send this
-message, PyFlink's own script loads all of Apache Beam, which takes 4 s of CPU time for each of six steps. This module
-sends the message and only needs gRPC. The message is Beam's StartWorkerRequest (beam_fn_api.proto): worker_id 1,
+Flink starts a process for each Python step. In the mini cluster, the process of a step only sends one message. To send
+this message, PyFlink's own script loads all of Apache Beam, which takes 4 s of CPU time for each of six steps. This
+module sends the message and only needs gRPC. The message is Beam's StartWorkerRequest (beam_fn_api.proto): worker_id 1,
 provision_endpoint.url 5.1, params 10.
 """
 

@@ -26,7 +26,7 @@ def usable(results: Iterator[Result], letters: DeadLetters, content: bytes = b""
 
 
 def parsed(message_class: type[Parsed], content: bytes) -> Parsed:
-    """Return the message. Raises ValueError for bytes that are not such a message."""
+    """Return the message. Raises ValueError for bytes that are not a valid message."""
     try:
         return message_class.FromString(content)
     except DecodeError as error:

@@ -57,5 +57,5 @@ def unpickle(content: bytes) -> dict[str, Any]:
 
 
 def known_fields(values: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
-    """Return the values whose names are still fields of the record class; these are nearly always all values."""
+    """Return the values whose names are still fields of the record class; in nearly all cases, all of the values."""
     return values if values.keys() <= names else {name: value for name, value in values.items() if name in names}
