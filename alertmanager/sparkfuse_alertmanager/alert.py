@@ -119,12 +119,12 @@ def expired(finding: Finding, now_ms: int) -> bool:
 def alerts_to_post(alerts: Sequence[Alert], held: Iterable[Alert], now_ms: int) -> list[Alert]:
     """Return the alerts to post to an Alertmanager that now has the alerts ``held``; ``alerts`` has one per finding.
 
-    If a held alert of a finding and the new alert have different labels, the held alert is resolved, and its annotation
+    If a held alert of a finding has other labels than the new alert, the held alert is resolved. Its annotation
     contains the new severity. If the held alert is a warning and the finding is now critical, the warning ends together
     with the critical alert. Otherwise the warning would resolve while the critical alert inhibits it. Alertmanager does
-    not notify that an inhibited alert resolved, and would then not notify about the warning of the next run. If a new
-    alert is resolved, and all held alerts of its finding have other labels, the new alert is not posted, because nobody
-    was notified of the new alert.
+    not notify that an inhibited alert resolved, and would then not notify about the warning of the next run. A new
+    alert that is already resolved is not posted if all held alerts of its finding have other labels, because nobody was
+    notified of it.
     """
     by_finding = {alert.finding_id: alert for alert in alerts}
     of_same_finding = [old for old in held if old.finding_id in by_finding]

@@ -23,7 +23,7 @@ ANSWER_SECONDS = 30.0
 REQUEST_SECONDS = 10.0
 """How long to wait for the answer to one request; then the request is sent again until ANSWER_SECONDS have passed.
 
-Without a second request, one that the client sent to a coordinator that was not elected yet can stay unanswered.
+A request that the client sent before a coordinator was elected may stay unanswered, so it must be sent again.
 """
 NEW_TOPIC_SECONDS = 3.0
 """The longest time after which a broker lists a topic that was just created."""

@@ -21,7 +21,7 @@ def producer_configuration(settings: Settings, own: Mapping[str, object]) -> dic
     """Return the configuration of a confluent_kafka producer, with the partitioner of Kafka's Java client.
 
     The plugin and Flink write with the Java client. A record key must have the same partition for every writer.
-    Otherwise a compacted topic would keep one record of the key in each of two partitions, and the hook would read a
+    Otherwise a compacted topic could keep one record of the key in each of two partitions. The hook would then read a
     partition to which the controller does not write. Raises SettingError like `client_configuration`.
     """
     return client_configuration(settings, {"partitioner": "murmur2_random", **own})

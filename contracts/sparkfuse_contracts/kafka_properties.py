@@ -1,7 +1,7 @@
 """Translates the properties of Kafka clients between the names of the Java client and those of librdkafka.
 
-A file may use Java's names, librdkafka's names or both. If a property is given under both names, a Java client uses the
-value under Java's name, and a librdkafka client the value under librdkafka's name.
+A file may use Java's names, librdkafka's names or both. If a property is given under both names, each client uses the
+value under its own name.
 """
 
 from __future__ import annotations

@@ -59,12 +59,12 @@ class FusePolicy:
     """The actions that the fuse may carry out for a rule, and their conditions.
 
     ``actions`` are ordered from narrowest to widest, and act on the target of the rule's view: a task, a stage, a query
-    or the application. The actions are allowed under four conditions. The target has run for ``after_ms``, the finding
-    has at least ``severity``, ``when`` is true for the row of the view, and all ``needs`` are true for the hook's
-    counters. If the counters of a running task are older than ``max_counter_age_ms``, the hook cannot verify the needs
-    and does not act. If ``approval`` is true, each act needs the approval of a person. If ``shared_driver`` is true,
-    the fuse may cancel one query of a driver that several users share. ``excludes`` describes for people what the
-    policy never acts on.
+    or the application. The actions are allowed under four conditions: the target has run for ``after_ms``; the finding
+    has at least ``severity``; ``when`` is true for the row of the view; all ``needs`` are true for the hook's counters.
+    If the counters of a running task are older than ``max_counter_age_ms``, the hook cannot verify the needs and does
+    not act. If ``approval`` is true, each act needs the approval of a person. If ``shared_driver`` is true, the fuse
+    may cancel one query of a driver that several users share. ``excludes`` describes for people what the policy never
+    acts on.
     """
 
     actions: tuple[str, ...]

@@ -24,9 +24,9 @@ PHASE_MS = 20
 DISCOVERY_MS = 2_000
 # The watermark ignores a partition without records for this long. Each partition of facts gets a tick per second, and
 # each partition of live a tick per window. So a partition without records has lost its leader, or contains the open
-# transaction of a shipper that died, which the broker aborts after half a minute (TRANSACTION_SECONDS of the shipper).
-# Until the broker aborts the transaction, the partition must not be ignored: its facts would be late afterwards, and
-# findings about its applications would resolve.
+# transaction of a shipper that died. The broker aborts such a transaction after half a minute (TRANSACTION_SECONDS of
+# the shipper). Until the broker aborts the transaction, the partition must not be ignored: its facts would be late
+# afterwards, and findings about its applications would resolve.
 IDLE_MS = 120_000
 # A short limit, because a broker that does not answer must not delay ticks.
 ANSWER_SECONDS = 0.5

@@ -49,9 +49,9 @@ VIEWS = (
 )
 # Add new statements at the end: operator uids follow this order, so a statement in between would restore wrong state.
 INSERTS = ("insert_live", "insert_dead_letters")
-# Memory shared by RocksDB's cache, RocksDB's write buffers and the buffers of the windows. If the memory is large
-# enough, inputs that wait for the end of a window are removed before they are flushed to disk; Flink's default of
-# 128 MB is too small for this.
+# Memory shared by RocksDB's cache, RocksDB's write buffers and the buffers of the windows. If this memory is large
+# enough, the inputs of a window are removed before RocksDB flushes them to disk. Flink's default of 128 MB is too small
+# for that.
 MANAGED_MEMORY = "384m"
 
 

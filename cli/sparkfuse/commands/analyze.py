@@ -62,7 +62,7 @@ def analyze(arguments: Sequence[str]) -> int:
         raise StartError(
             f"{(missing.name or '').split('.')[0]} is not installed; the extra `sparkfuse[cli]` contains it"
         ) from missing
-    except (BrokenPipeError, SystemExit):  # rich exits with 1, which would mean a finding
+    except (BrokenPipeError, SystemExit):  # the output's reader is gone; rich exits with 1 (a finding)
         # If standard output were not replaced, Python would report the closed pipe again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED

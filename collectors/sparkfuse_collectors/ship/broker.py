@@ -118,7 +118,7 @@ class Broker:
             self._produce(batch.records[index], partial(rejected.note, index))
 
     def _abort(self) -> None:
-        # The client reports all records before a transaction can be aborted.
+        # A transaction can be aborted only after the client has reported the result of each record.
         self._producer.flush(ANSWER_SECONDS)
         try:
             self._retry("abort", lambda: self._producer.abort_transaction(ANSWER_SECONDS))

@@ -119,7 +119,7 @@ class Folders:
             return
         tail = LogTail(name, self._shipper, position, self._ages.abandoned)
         folder.absent[name] = tail
-        # For a finished log, the time limit starts at the last change of its position: if the position is dropped too
+        # For a finished log, the time limit starts at the last change of its position. If this position is dropped too
         # early, only the log's history is sent again. For any other log, facts would be sent twice, so the limit starts
         # at the first scan.
         if tail.is_finished and position.updated_ms:

@@ -54,8 +54,8 @@ class LogContent:
             return
         self._identity = Identity(position.app_id, position.app_attempt, position.app_start_ms)
         self.cursor.number, self.cursor.offset = position.file_index, position.read_plain_bytes
-        # At offset 0, the cursor has moved on from an earlier file, so this file is not compacted: a compacted file
-        # comes first.
+        # If the offset is 0, an earlier file of the log was read before this one. Only the first file can be a
+        # compacted file, so this file is not compacted.
         self.cursor.compacted = None if self.cursor.offset else False
         self.shipper = self.shipper.with_next_seq(numbers_of(position))
         self.needs_replay = True

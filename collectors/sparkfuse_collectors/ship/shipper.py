@@ -282,7 +282,7 @@ class ShippingLoop:
 
 
 def _has_changed(before: Position | None, after: Position | None) -> bool:
-    """Whether a position changed. The field with the time of the last change is not compared."""
+    """Whether a position changed in any field except the time of its last change."""
     if before is not None and after is not None:
         before.updated_ms = after.updated_ms
     return before != after

@@ -104,8 +104,8 @@ class Translation:
     def replay(self, reader: LineReader, until: int | None) -> bool:
         """Update the translator with events whose facts were already sent, up to ``until`` or the end of the file.
 
-        ``until`` is an offset in decompressed bytes. Returns whether a line begins there. Raises NoApplicationError,
-        BrokenFileError, OSError.
+        ``until`` is an offset in decompressed bytes. Returns whether a line begins at this offset. Raises
+        NoApplicationError, BrokenFileError, OSError.
         """
         while until is None or reader.resume_at < until:
             size = _REPLAY_BYTES if until is None else min(_REPLAY_BYTES, until - reader.resume_at)

@@ -20,7 +20,7 @@ from sparkfuse_contracts.generate.patterns import composed
 from sparkfuse_contracts.schema import SchemaError
 
 CASES = "cases"
-# Files that the kernel does not need: it calls the Python scrubber, does not sum the time between jobs, has no
+# Files that the kernel does not need, because it calls the Python scrubber, does not sum the time between jobs, has no
 # deadlines and no hook, and reads no controls.
 NOT_IN_RUST = frozenset({"between_jobs", "control_rules", "deadlines", "hook_counters", "scrubbing"})
 Shared = Mapping[str, Mapping[str, Any]]

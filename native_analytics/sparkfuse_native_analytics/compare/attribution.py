@@ -41,7 +41,7 @@ _FROM_TAILS = {"skew": "skew", "failures": "failed_tasks", "stragglers": "stragg
 
 
 def stage_parts(before: tuple[Run, Stage, int], after: tuple[Run, Stage, int]) -> dict[str, int]:
-    """Return the parts of the difference in the time that a stage adds to its run; parts that are left out are zero.
+    """Return the parts of the difference between the times that a stage adds to two runs; absent parts are zero.
 
     ``before`` and ``after`` are a run, its stage, and the stage's share of the critical path in ms. The duration of the
     main attempt consists of waiting for the first task, the active time (`stage_time_model`), and the time after the

@@ -3,7 +3,7 @@
 Rows of `live` decide first: if a stage, its query or its run ended, its tasks have ended. A killed task has ended if it
 sends no more rows while other tasks of the run still do. A receipt of the hook is only a hint that the act was
 incomplete. Without rows and receipt, the outcome is unknown. A driver that was ended from outside sends no fact of its
-end, so for an external stop the receipt of the external actuator shows the end.
+end. So for an external stop, the receipt of the external actuator shows the end.
 """
 
 from __future__ import annotations

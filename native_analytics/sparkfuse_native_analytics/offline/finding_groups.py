@@ -2,8 +2,8 @@
 
 While an application runs, a symptom of a firing finding is not sent, because one notification is enough. An offline
 analysis notifies nobody, and a symptom shows the effect of its cause, so the symptom is listed below the cause.
-`sparkfuse_rules.inhibition` defines what a symptom is: a cause never explains a more severe finding, and a finding of
-the whole application explains findings of stages only if it is critical itself.
+`sparkfuse_rules.inhibition` defines what a symptom is. A cause never explains a more severe finding. A finding about
+the whole application explains findings about stages only if its own severity is critical.
 """
 
 from __future__ import annotations

@@ -35,11 +35,12 @@ UNSEEN_SIZE_REACH = math.log(4)
 # such as class loading or building a table on each executor, takes less than half of the CPU time. Wall time has no
 # such minimum, because a service may take as long for one row as for many.
 CPU_WITH_THE_WORK = 0.5
-# The factor by which a measure exceeds its learned sizes is limited to this many times the smallest of these factors.
-# Rows may be wider than before, so bytes may grow faster than records. But after the eviction of a cache, a stage reads
-# a million rows instead of a hundred batches, although its work is the same.
+# Each measure of work exceeds its learned sizes by a factor; the factor is limited to this many times the smallest
+# factor of all measures. Rows may be wider than before, so bytes may grow faster than records. But after the eviction
+# of a cache, a stage reads a million rows instead of a hundred batches, although its work is the same.
 MEASURES_DIFFER = math.log(10)
-# Differences below these are noise from class loading and scheduling: the first tasks of a JVM take 1 to 3 s longer.
+# Differences below these times are noise from class loading and scheduling: the first tasks of a JVM take 1 to 3 s
+# longer.
 WALL_SLACK_MS = 2000.0
 CPU_SLACK_MS = 1000.0
 # If no measure of work is known, a larger input cannot be distinguished from a slower run. So the p95 is raised by this

@@ -10,8 +10,8 @@ from sparkfuse_rules.knowledge.baseline import moved
 from sparkfuse_rules.knowledge.baseline_model import Expectation, Fit, Sample
 from sparkfuse_rules.knowledge.work import work_of
 
-# If a run's completeness is below this share, the run is not a training sample, none of its findings is critical, and
-# the fuse does not act on the run.
+# If a run's completeness is below this share, the run is not a training sample. Its findings are then at most warnings,
+# and the fuse does not act on the run.
 COMPLETE = 0.99
 # The fingerprint under which the baseline of the whole application is stored.
 APPLICATION = "application"

@@ -62,7 +62,7 @@ class OwnRecords:
 class BaselineFollower:
     """The published baselines, updated with each record that is added to the topic ``baselines``.
 
-    If ``cleans`` is true, a tombstone is written once a day for each record that is no longer needed: expired
+    If ``cleans`` is true, a tombstone is written once a day for each record that is no longer needed. These are expired
     baselines, and older records about a stage in another partition or under another record key.
     """
 

@@ -30,7 +30,7 @@ from sparkfuse_stream_jobs.detect.stage_identity import fingerprint
 from sparkfuse_stream_jobs.detect.state.run_state import ApplicationState, RunState, application_of
 
 # State values expire unless they are written again. At every 97th row of an application, the values of the row's stage
-# and of the application are written again; once a day, the values of jobs and executors are too.
+# and of the application are written again. Once a day, the values of jobs and executors are written again.
 REFRESH_EVERY_ROWS = 97
 REFRESH_EVERY_MS = 86_400_000
 
@@ -59,9 +59,9 @@ def is_replayed(row: LiveRow, state: RunState) -> bool:
 def step(row: LiveRow, state: RunState) -> Iterator[Output]:
     """Return the row with job, run and stage filled in, followed by the records that result from it.
 
-    The further records are rows of failed jobs, failed queries and lost executors, host reports, new names of queries
-    and stages, and, after the end of a successful run, its training samples. For a row that was processed before,
-    nothing is returned.
+    The further records are rows of failed jobs, failed queries and lost executors, host reports, and new names of
+    queries and stages. After the end of a successful run, they are also its training samples. For a row that was
+    processed before, nothing is returned.
     """
     if is_replayed(row, state):
         return

@@ -1,4 +1,4 @@
-"""Protobuf messages as columns."""
+"""Reads the fields of a Protobuf message as columns of a row."""
 
 from __future__ import annotations
 

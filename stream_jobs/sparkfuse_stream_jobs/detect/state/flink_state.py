@@ -1,9 +1,9 @@
 """Keyed state of a step in Flink: encoded values that expire by themselves.
 
-PyFlink caches state that has a time to live only if reads do not extend this time, and if expired values may be
-returned until they are cleaned up. Without PyFlink's cache, each read and write is a call to the JVM, which makes a row
-ten times as expensive. So a read must not extend the time to live, and a step must from time to time rewrite each value
-that must not expire.
+PyFlink caches state with a time to live only under two conditions: reads do not extend this time, and reads may return
+expired values that were not cleaned up yet. Without PyFlink's cache, each read and write is a call to the JVM, which
+makes a row ten times as expensive. So a read must not extend the time to live, and a step must regularly rewrite each
+value that must not expire.
 
 A second cache contains decoded values (``state_cache.py``), because PyFlink decodes the bytes at each read. The second
 cache also knows which values a key does not have; PyFlink would ask the JVM for an absent value each time.
