@@ -92,7 +92,7 @@ class Peer:
         for start in range(0, len(finding_ids), IDS_PER_REQUEST):
             wanted = "|".join(
                 finding_ids[start : start + IDS_PER_REQUEST]
-            )  # ids contain no special characters of regular expressions
+            )  # finding ids contain no special characters of regular expressions
             answer = self._session.get(self._alerts, params={"filter": f'finding_id=~"{wanted}"'}, timeout=TIMEOUT)
             if not answer.ok:
                 raise PeerError(f"{self.name}: {_reason(answer)}")

@@ -119,7 +119,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
-    timeout = 30  # seconds without data after which a connection is closed
+    timeout = 30  # the time in seconds without data after which a connection is closed
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:

@@ -223,7 +223,7 @@ class CircuitBreaker:
     def _call(self, method: str, *arguments: bool) -> None:
         try:
             getattr(fuse_of(self._spark), method)(*arguments)
-        except Exception:  # without the plugin there is nothing to call
+        except Exception:  # without the plugin, there is no object to call
             return
 
 
@@ -248,7 +248,7 @@ class _Tagged:
                 block.suspend()
                 try:
                     sent = yield awaited
-                except BaseException as error:  # the coroutine handles the error, such as a cancellation
+                except BaseException as error:  # the coroutine may handle the error, such as a cancellation
                     step = functools.partial(self._coroutine.throw, error)
                 else:
                     step = functools.partial(self._coroutine.send, sent)

@@ -252,7 +252,7 @@ def explain(settings: Settings, error: KafkaError, what: str = "use it") -> str:
         return f"Kafka at {bootstrap} refuses the login of {principal(settings)}: {reason}"
     if "SSL" in reason:
         return f"the TLS connection to Kafka at {bootstrap} fails: {reason}"
-    if error.code() < 0:  # the client's own errors: no broker answered, or none answered in time
+    if error.code() < 0:  # these are errors of the client itself: no broker answered, or no broker answered in time
         return (
             f"no Kafka broker answers at {bootstrap}: is SPARKFUSE_KAFKA_BOOTSTRAP right, is it running, and does "
             f"SPARKFUSE_KAFKA_CONFIG have the security that it requires? ({reason})"

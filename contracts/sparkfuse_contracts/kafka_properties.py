@@ -78,7 +78,7 @@ def java_properties(given: Mapping[str, str]) -> dict[str, str]:
 
     Raises KafkaPropertyError for a property that Java does not have.
     """
-    librdkafka_properties(given)  # called because it raises for an unknown property
+    librdkafka_properties(given)  # this call raises an error for an unknown property
     made = {name: value for name, value in given.items() if name not in _LIBRDKAFKA and not name.startswith("socket.")}
     for name in _NOT_IN_JAVA & given.keys():
         raise KafkaPropertyError(f"{name} has no equivalent in Java clients")
@@ -172,7 +172,7 @@ def _keystore(given: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _require_type(given: Mapping[str, str], store: str, right: tuple[str, ...], alternative: str) -> str:
-    kind = given.get(f"{store}.type", "JKS").upper()  # JKS is Java's default
+    kind = given.get(f"{store}.type", "JKS").upper()  # JKS is the default type of Java
     if kind not in right:
         raise KafkaPropertyError(
             f"{store}.location has the type {kind}, which Python clients cannot read: "

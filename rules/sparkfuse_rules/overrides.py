@@ -111,7 +111,7 @@ def _condition(place: str, value: object) -> str | None:
 
 
 def _mode(place: str, value: object) -> str:
-    mode = "off" if value is False else value  # YAML reads off as false
+    mode = "off" if value is False else value  # YAML reads the word off as false
     if mode not in MODES:
         raise unknown_name(place, "mode", mode, MODES)
     return str(mode)

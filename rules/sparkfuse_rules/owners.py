@@ -32,7 +32,10 @@ class Owners:
     entries: tuple[OwnerEntry, ...] = ()
 
     def of(self, job_key: str) -> tuple[str | None, str | None]:
-        """Return the owner and the team of a job; each is from the first matching entry that sets it."""
+        """Return the owner and the team of a job.
+
+        The owner comes from the first matching entry that sets an owner, the team from the first one that sets a team.
+        """
         matching = [entry for entry in self.entries if fnmatch.fnmatchcase(job_key, entry.job)]
         owner = next((entry.owner for entry in matching if entry.owner), None)
         team = next((entry.team for entry in matching if entry.team), None)

@@ -73,7 +73,7 @@ def _stop_on_signals(stop: threading.Event, started: threading.Event) -> None:
     def handle(number: int, _frame: object) -> None:
         stop.set()
         if not started.is_set():
-            # No job that needs an orderly stop is running yet; the JVM ends with this process.
+            # The job does not run yet, so it needs no orderly stop; the JVM ends with this process.
             raise SystemExit(128 + number if number != signal.SIGTERM else 0)
 
     signal.signal(signal.SIGTERM, handle)
@@ -100,7 +100,7 @@ def _watch(name: str, job: Any, stop: threading.Event, settings: Settings) -> in
 def _cancel(job: Any) -> None:
     try:
         job.cancel().result()
-    except Exception as error:  # the JVM is ended next, and the job restarts from its checkpoint
+    except Exception as error:  # the JVM ends anyway, and the job restarts from its checkpoint
         LOG.warning("the job could not be cancelled: %s", _first_line(error))
 
 
@@ -124,7 +124,7 @@ def is_incompatible_checkpoint(reason: str) -> bool:
 def _reason(job: Any) -> str:
     try:
         job.get_job_execution_result().result()
-    except Exception as error:  # the error's message is the result
+    except Exception as error:  # the message of this error is the answer
         causes = [line.strip() for line in str(error).splitlines() if line.strip().startswith("Caused by:")]
         return (causes[-1].removeprefix("Caused by:").strip() if causes else _first_line(error))[:500]
     return "its input has ended"

@@ -152,7 +152,7 @@ def _send(settings: Settings, signal: Signal, signed: bytes, wait: float) -> Rec
     errors: list[KafkaError] = []
     topic = topic_name("receipts", settings.topic_prefix)
     consumer = Consumer(client_configuration(settings, {
-        "group.id": f"{settings.topic_prefix}.operator",  # required by the client; nothing is ever committed to it
+        "group.id": f"{settings.topic_prefix}.operator",  # the client requires a group; no offset is ever committed
         "enable.auto.commit": False, "log_level": 0, "error_cb": errors.append,
     }))  # fmt: skip
     try:

@@ -116,7 +116,7 @@ class ExternalActuator:
 
 
 def external_actuator(layout: Layout, which: ExternalActuator, more: Mapping[str, str]) -> Service:
-    """Return the service of the external actuator; it gets no private key, because its answers are only hints."""
+    """Return the service of the external actuator; it gets no private key, because its receipts are only hints."""
     command = python_module(
         "sparkfuse_native_analytics.fuse_actuator", "--backend", which.backend, "--config", str(which.config)
     )

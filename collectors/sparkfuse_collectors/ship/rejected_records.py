@@ -23,9 +23,9 @@ _log = logging.getLogger("sparkfuse.ship")
 class RejectedRecords:
     """The search for rejected records in one batch, over several transactions.
 
-    Kafka rejects all records that the client packed into one batch with a bad record. The search halves the pack until
-    the bad record is alone. Sending each record separately would exceed the time limit of a transaction.
-    ``on_rejected`` is called for each record that is replaced by a dead letter.
+    Kafka rejects all records that the client packed into one record batch with a bad record. The search halves the
+    packed records until the bad record is alone. Sending each record separately would exceed the time limit of a
+    transaction. ``on_rejected`` is called for each record that is replaced by a dead letter.
     """
 
     def __init__(self, batch: Batch, prefix: str, on_rejected: Callable[[], None]) -> None:

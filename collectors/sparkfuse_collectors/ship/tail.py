@@ -110,7 +110,10 @@ class LogTail:
         return self.is_quarantined and self.identity is None and self._content.cursor.has_grown(part)
 
     def suspend(self) -> None:
-        """Keep the position of a log that is absent; its content is compared when the log is back."""
+        """Keep the position of a log that is absent.
+
+        When the log is back, its content is compared with what was read before.
+        """
         if self.state in UNFINISHED:
             self._forget_content()
         self.behind_since = 0.0
@@ -251,7 +254,8 @@ class LogTail:
             self._change(LogEvent.PLUGIN_FOUND)
             result.records.clear()
         if self.state is LogState.WATCHED:
-            # No fact was sent, so no number is used: after a restart, numbers above 0 would mean that facts were sent.
+            # No fact was sent, so the sequence numbers stay at 0: after a restart, numbers above 0 would mean that
+            # facts were sent.
             translation.next_seq = next_seq
         else:
             result.records += records

@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(settings: Settings, config: Path, backend: str, stop: threading.Event) -> int:
-    # Imported late, so that an invalid setting is reported without loading the clients.
+    # These modules are imported late, so that an invalid setting is reported without loading the clients.
     from prometheus_client import start_http_server
 
     from sparkfuse_contracts.kafka_access import KafkaUnavailableError, require_access

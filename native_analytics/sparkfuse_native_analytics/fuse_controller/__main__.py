@@ -58,7 +58,8 @@ def _run(
     key: EllipticCurvePrivateKey | None,
     stop: threading.Event,
 ) -> int:
-    # Imported late, so that an invalid setting is reported without loading the engine and the clients.
+    # These modules are imported late, so that an invalid setting is reported without loading the engine and the
+    # clients.
     from prometheus_client import start_http_server
 
     from sparkfuse_contracts.kafka_access import KafkaUnavailableError, require_access

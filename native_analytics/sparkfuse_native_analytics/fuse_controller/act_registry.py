@@ -110,7 +110,10 @@ class ActRegistry:
         return {run for (run, _), fuse in self._fuses.items() if fuse.state is State.OPEN}
 
     def over_budget(self, act: Act, now_ms: int, budget: Budget) -> str | None:
-        """Return a sentence that names an exhausted budget; None if none is. Each mode has its own budgets."""
+        """Return a sentence that names an exhausted budget; None if no budget is exhausted.
+
+        The acts of each mode are counted separately.
+        """
         spent = [each for each in self._acts.values() if each.mode == act.mode and now_ms - each.at_ms < HOUR_MS]
         used = {
             "job_per_hour": sum(each.job_key == act.job_key for each in spent),

@@ -162,7 +162,7 @@ class Inputs:
         wanted = [Place(topic, number, since_ms) for number in new]
         places = self._consumer.offsets_for_times(wanted, timeout=ANSWER_SECONDS) if wanted else []
         for place in places:
-            if place.offset < 0:  # no record is recent enough
+            if place.offset < 0:  # the partition has no record from this period
                 place.offset = self._range(topic, place.partition)[1]
         return list(places)
 

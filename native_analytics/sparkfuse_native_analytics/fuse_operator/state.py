@@ -99,7 +99,7 @@ def read_receipts(settings: Settings, app_id: str) -> list[Receipt]:
             try:
                 found.append(from_json(Receipt, record.content or b""))
             except RecordError:
-                continue  # the fuse controller writes the dead letter
+                continue  # the fuse controller writes a dead letter for this record
     return found
 
 

@@ -30,7 +30,7 @@ class DeadLetterWriter:
             "client.id": "sparkfuse-loader",
             "enable.idempotence": True,
             "compression.type": "lz4",
-            "message.timeout.ms": 0,  # no timeout: a dead letter that times out would be lost
+            "message.timeout.ms": 0,  # there is no timeout, because a dead letter that times out would be lost
             "error_cb": on_error,
         }))  # fmt: skip
 

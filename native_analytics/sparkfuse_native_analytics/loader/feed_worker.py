@@ -71,7 +71,7 @@ class FeedWorker:
         self.metrics.read.labels(COMPONENT, self.feed.topic).inc(len(records.values))
         if batch.rejected:
             self.metrics.dead_letters.labels(COMPONENT, self.feed.topic).inc(len(batch.rejected))
-            if self.feed.table != "dead_letters":  # an invalid dead letter would become another dead letter
+            if self.feed.table != "dead_letters":  # a dead letter for an invalid dead letter would be invalid again
                 self.letters.write(self.reader.topic.name, records.partition, batch.rejected, self.stop)
         self.sink.store(batch)
         for name, table in batch.tables:

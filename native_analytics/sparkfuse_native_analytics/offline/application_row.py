@@ -38,7 +38,7 @@ def application_row(
     failed_jobs = sum(result is not None and result != SUCCEEDED for result in results)
     started_ms, ended_ms = application["started_ms"], application["ended_ms"]
     end = until_ms if ended_ms is None else ended_ms
-    again = _sum(stages, "resubmitted")  # task attempts whose end Spark reported a second time
+    again = _sum(stages, "resubmitted")  # the number of task attempts whose end Spark reported a second time
     row: AppLiveRow = {
         "name": application["name"],
         "status": "running" if ended_ms is None else "failed" if failed_jobs else "succeeded",

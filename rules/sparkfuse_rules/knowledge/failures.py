@@ -47,7 +47,7 @@ class FailurePattern:
 @cache
 def failure_patterns() -> Sequence[FailurePattern]:
     """Return the patterns in the order of the file. Raises ValueError for an invalid entry."""
-    import yaml  # imported late, because an analysis without a failure does not need it
+    import yaml  # yaml is imported late, because an analysis without a failure does not need yaml
 
     entries = yaml.safe_load(asset("sparkfuse_rules", "failure_classes.yaml").read_text(encoding="utf-8"))
     return tuple(_failure_pattern(entry) for entry in entries)

@@ -41,7 +41,9 @@ def theil_sen_slope(points: Sequence[tuple[float, float]]) -> float:
 
 
 def student_t_95(degrees: int) -> float:
-    """Return the one-sided 95 % quantile of Student's t, with an error of at most 2 %; it is higher for fewer degrees.
+    """Return the one-sided 95 % quantile of Student's t, with an error of at most 2 %.
+
+    Fewer degrees of freedom give a higher quantile.
 
     The formula is the Cornish-Fisher expansion (Abramowitz and Stegun 26.7.5); for one and two degrees of freedom it is
     exact.

@@ -61,7 +61,7 @@ def serve_metrics(settings: Settings) -> None:
 
 def _catalog(options: Options, settings: Settings) -> Catalog:
     try:
-        # An invalid file must raise before the job runs.
+        # An invalid sparkfuse.yaml must raise an error before the job runs.
         read_owners(settings.config_file)
         read_prices(settings.config_file)
         return load_catalog(options.catalog, settings.config_file)

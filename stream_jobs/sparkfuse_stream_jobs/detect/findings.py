@@ -57,7 +57,7 @@ class FindingBuilder:
     def __call__(self, rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding:
         """Return the finding, firing since ``started_ms``; its evidence is every column that the rule mentions."""
         general, found_in = self.catalog[rule_id], scope(row)
-        rule = general.for_job(row.job_key) or general  # with the thresholds for this job
+        rule = general.for_job(row.job_key) or general  # the rule with the thresholds for this job
         values = present(getattr(row, view_specs()[rule.view].row))
         finding = Finding(
             finding_id=finding_id(row.cluster, row.tenant, row.job_key, rule_id, found_in),

@@ -80,7 +80,10 @@ def _fill_deadline(row: LiveRow, columns: AppLive, chance: Callable[[int], float
 
 
 def _store_progress(window_end_ms: int, remaining: Remaining, state: RunState) -> None:
-    """Store the longest remaining time of the window; it is a lower bound, because stages may run one after another."""
+    """Store the longest remaining time of the window.
+
+    This time is a lower bound, because stages may run one after another.
+    """
     before = state.progress.value()
     if before is not None and before.window_end_ms == window_end_ms:
         remaining = Remaining(max(before.remaining_ms, remaining.ms), max(before.remaining_p95_ms, remaining.p95_ms))

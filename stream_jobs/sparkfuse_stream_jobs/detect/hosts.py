@@ -79,7 +79,7 @@ def _drop_expired(now_ms: int, state: ClusterState) -> list[HostObservations]:
     left = []
     for name, known in state.observations.items():
         recent = recent_only(known, now_ms)
-        if not recent.ran:  # an application runs on each host on which it observes something
+        if not recent.ran:  # an application that observes a problem on a host also runs there
             state.observations.remove(name)
             continue
         if recent != known:

@@ -50,7 +50,7 @@ def put_query(query_id: int, query: QueryState, state: RunState) -> bool:
 
 
 def add_plan(plan: SqlPlan, state: RunState) -> bool:
-    """Store a version of a query's plan; return False if it is not newer than the stored ones or there is no room."""
+    """Store a version of a query's plan; return False for an old version, or if the query itself cannot be stored."""
     query_id, version = plan.sql_execution_id, plan.plan_version
     query = query_of(query_id, state) or QueryState()
     if query.plan_versions and version <= query.plan_versions[-1]:

@@ -39,7 +39,7 @@ class BatchedCommits:
         self._changed[id(state)] = state
 
     def commit(self) -> None:
-        """Send all changes, and wait until the JVM has stored them. Raises RuntimeError if it has not."""
+        """Send all changes, and wait until the JVM has stored them. Raises RuntimeError on failure."""
         changed, self._changed = self._changed, {}
         for state in changed.values():
             state.commit()

@@ -189,6 +189,6 @@ def _local_errors(path: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise UnreadableLogError(f"{path}: there is no such file or folder") from error
-    except (OSError, ValueError) as error:  # ValueError means a null character in the path
+    except (OSError, ValueError) as error:  # a null character in the path raises ValueError
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UnreadableLogError(f"{path}: cannot be read: {reason.lower()}") from error
