@@ -42,7 +42,10 @@ def armed(tmp_path: Path) -> Iterator[RunningStack]:
 @pytest.mark.long
 @pytest.mark.timeout(60 * MINUTES + 2_400)
 def test_pipeline_never_touches_a_healthy_job(armed: RunningStack) -> None:
-    """The fuse sends no signal to the job, and the job returns all rows."""
+    """The fuse sends no signal to the job except warnings, which change nothing, and the job returns all rows.
+
+    The straggler reports no progress to Spark, so `task_spinning` may warn its owner.
+    """
     settings = SPILLING | {"spark.sparkfuse.fuse": "act", "spark.test.minutes": str(MINUTES)}
     job = armed.start_job("healthy_straggler", JOB, (), **settings)
     try:
@@ -58,4 +61,5 @@ def test_pipeline_never_touches_a_healthy_job(armed: RunningStack) -> None:
 
     assert job.exit_code() == 0, job.last_lines(40)
     assert "ROWS 1800000" in job.last_lines(40)
-    assert [step for step in steps if step["step"] in ("sent", "would_act") and step["app_id"] == run["app_id"]] == []
+    sent = [step for step in steps if step["step"] in ("sent", "would_act") and step["app_id"] == run["app_id"]]
+    assert {step["action"] for step in sent} <= {"warn"}
