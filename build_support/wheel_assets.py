@@ -34,7 +34,7 @@ ASSETS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("dashboards", "sparkfuse_dashboards", ("generated", "provisioning", "queries", "report", "vendor")),
     ("native_analytics", "sparkfuse_native_analytics", ("schema",)),
     ("rules", "sparkfuse_rules", ("catalog", "failure_classes.yaml", "generated", "prices.yaml")),
-    ("stream_jobs", "sparkfuse_stream_jobs", ("sql", "log4j.properties")),
+    ("stream_jobs", "sparkfuse_stream_jobs", ("sql", "log4j.properties", "flink.yaml")),
 )
 
 

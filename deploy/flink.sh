@@ -3,7 +3,8 @@
 #   flink.sh jobmanager windows        the job manager, which also runs the Python program of the job
 #   flink.sh taskmanager HOST          a task manager of the job manager at HOST
 # Environment: FLINK_MEMORY (process size, default 1600m), FLINK_SLOTS (default 1), FLINK_RPC_PORT (default 6123),
-# FLINK_REST_PORT (default 8081), FLINK_HOST (address of this process for the others, default: the host name).
+# FLINK_REST_PORT (default 8081), FLINK_HOST (address of this process for the others, default: the host name),
+# SPARKFUSE_HOME (a folder that all processes share), SPARKFUSE_CHECKPOINT_MS, SPARKFUSE_FLINK_LIBS.
 set -euo pipefail
 role=$1
 subject=$2
@@ -13,11 +14,13 @@ memory=${FLINK_MEMORY:-1600m}
 FLINK_HOME=$("$python" -c 'import pathlib, pyflink; print(pathlib.Path(pyflink.__file__).parent)')
 work=$(mktemp -d)
 
-# Flink writes its effective options to its configuration folder, and application mode needs the Python driver from
-# opt/ on the class path.
+# Flink writes its effective options to its configuration folder. The class path contains the Python driver, the
+# connectors and our functions.
 cp -R "$FLINK_HOME/conf" "$work/conf"
+"$python" -c 'from sparkfuse_contracts.assets import asset; print(asset("sparkfuse_stream_jobs", "flink.yaml").read_text())' \
+  >>"$work/conf/config.yaml"
 mkdir "$work/lib"
-ln -s "$FLINK_HOME"/lib/*.jar "$FLINK_HOME"/opt/flink-python-*.jar "$work/lib/"
+ln -s "$FLINK_HOME"/lib/*.jar "$FLINK_HOME"/opt/flink-python-*.jar "${SPARKFUSE_FLINK_LIBS:?}"/*.jar "$work/lib/"
 export FLINK_HOME FLINK_CONF_DIR=$work/conf FLINK_LIB_DIR=$work/lib FLINK_LOG_DIR=$work
 
 options=(
@@ -27,7 +30,14 @@ options=(
 )
 case "$role" in
   jobmanager)
-    exec "$FLINK_HOME/bin/standalone-job.sh" start-foreground "${options[@]}" \
+    checkpoints=$(realpath -m "${SPARKFUSE_HOME:?}/checkpoints/$subject")
+    latest=$("$python" -m sparkfuse_stream_jobs.checkpoints "$checkpoints")
+    restored=()
+    # Without high availability, Flink does not find the newest checkpoint itself.
+    [[ -z $latest ]] || restored=(-D "execution.state-recovery.path=$latest" -D execution.state-recovery.claim-mode=CLAIM)
+    exec "$FLINK_HOME/bin/standalone-job.sh" start-foreground "${options[@]}" ${restored[@]+"${restored[@]}"} \
+      -D "execution.checkpointing.dir=file://$checkpoints" \
+      -D "execution.checkpointing.interval=${SPARKFUSE_CHECKPOINT_MS:-5000} ms" \
       -D "jobmanager.rpc.address=$own_host" -D jobmanager.bind-host=0.0.0.0 \
       -D "jobmanager.memory.process.size=$memory" \
       -D "rest.port=${FLINK_REST_PORT:-8081}" -D rest.bind-address=0.0.0.0 \

@@ -1,9 +1,14 @@
-"""Finds the checkpoint from which a job restarts, and removes outdated ones."""
+"""Finds the checkpoint from which a job restarts in a local folder, and removes outdated ones.
+
+A Flink cluster with high availability finds its checkpoints itself. ``python -m sparkfuse_stream_jobs.checkpoints
+FOLDER`` prints the address of the newest checkpoint, if there is one, and removes outdated checkpoints.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 RETAINED_CHECKPOINTS = 3
@@ -56,3 +61,16 @@ def _age_key(metadata: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return (age_ns, int(number) if number.isdigit() else 0) if is_whole else None
+
+
+def main() -> int:
+    """Print the address of the newest checkpoint in the folder that the argument names."""
+    directory = Path(sys.argv[1])
+    remove_outdated(directory)
+    checkpoint = latest_checkpoint(directory)
+    print(checkpoint.as_uri() if checkpoint else "")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

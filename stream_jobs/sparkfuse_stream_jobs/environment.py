@@ -1,4 +1,4 @@
-"""The Flink environment of both jobs: a mini cluster in the JVM of this process."""
+"""The Flink environment of both jobs: a mini cluster in the JVM of this process, or the cluster that Flink selects."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+import yaml
 
 from sparkfuse_contracts.assets import AssetMissingError, asset
 from sparkfuse_contracts.kafka_properties import BOOTSTRAP, JAVA_PACKAGE, java_properties
 from sparkfuse_contracts.settings import Settings, kafka_file_properties
 from sparkfuse_stream_jobs.checkpoints import (
-    RETAINED_CHECKPOINTS,
     checkpoint_directory,
     latest_checkpoint,
     remove_outdated,
 )
 from sparkfuse_stream_jobs.errors import MissingPartError
 from sparkfuse_stream_jobs.malloc_arenas import limit_arenas
+from sparkfuse_stream_jobs.placement import on_cluster
 
 if TYPE_CHECKING:
     from pyflink.datastream import StreamExecutionEnvironment
@@ -33,44 +36,31 @@ FUNCTIONS_JAR = "sparkfuse-flink-functions.jar"
 # A small young generation keeps the old generation small: with the default sizes, the old generation grew to 258 MB for
 # 87 MB of live data.
 DEFAULT_JVM_ARGS = "-Xms256m -Xmn112m -Xmx1g -XX:+ExitOnOutOfMemoryError -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-# These options keep the delay of a window below a second; with Flink's defaults the delay is 1.3 s.
-LATENCY: Mapping[str, str] = {
-    "python.fn-execution.bundle.time": "20",
-    "pipeline.auto-watermark-interval": "50 ms",
-    "execution.buffer-timeout.interval": "10 ms",
-}
-STATE: Mapping[str, str] = {
-    "state.backend.type": "rocksdb",
-    "execution.checkpointing.mode": "EXACTLY_ONCE",
-    "execution.checkpointing.incremental": "true",
-    # Checkpoints can fail while the broker is not available; such a failure must not restart the job.
-    "execution.checkpointing.tolerable-failed-checkpoints": "5",
-    "execution.checkpointing.num-retained": str(RETAINED_CHECKPOINTS),
-    "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
-    # A job owns the checkpoint from which it starts, and deletes this checkpoint after newer ones exist.
-    "execution.state-recovery.claim-mode": "CLAIM",
+# What the program needs on every cluster; all other options belong to the deployment.
+PROGRAM: Mapping[str, str] = {
     # Without a uid on each operator, a new statement makes old checkpoints unusable.
     "table.exec.uid.generation": "ALWAYS",
-    # The highest parallelism with which saved state can be restored.
-    "pipeline.max-parallelism": "128",
-    # Restarts the job after a short outage of the broker. After more failures the process exits.
-    "restart-strategy.type": "failure-rate",
-    "restart-strategy.failure-rate.max-failures-per-interval": "3",
-    "restart-strategy.failure-rate.failure-rate-interval": "5 min",
-    "restart-strategy.failure-rate.delay": "2 s",
+    "table.local-time-zone": "UTC",
+    "pipeline.object-reuse": "true",
 }
 
 
 def table_environment(
-    name: str, settings: Settings, **configuration: str
+    name: str,
+    settings: Settings,
+    *,
+    program: Mapping[str, str] = MappingProxyType({}),
+    mini_cluster: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[StreamExecutionEnvironment, StreamTableEnvironment]:
-    """Start the JVM and return the environments of the job ``name``; the job restores its newest complete checkpoint.
+    """Return the environments of the job ``name``; outside of a Flink cluster, start the JVM of a mini cluster first.
 
-    ``configuration`` contains Flink options that override the defaults: ``**{"parallelism.default": "2"}``. Raises
-    MissingPartError if Java or a jar is missing.
+    ``program`` contains Flink options that the job needs everywhere. ``mini_cluster`` contains options that override
+    the defaults of the mini cluster, whose job restores its newest complete checkpoint. Raises MissingPartError if Java
+    or a jar is missing.
     """
-    values = flink_configuration(name, settings) | configuration
-    _prepare_jvm(name, settings)
+    values = flink_options(name, settings, program, mini_cluster)
+    if not on_cluster():
+        _prepare_jvm(name, settings)
     from pyflink.common import Configuration
     from pyflink.datastream import StreamExecutionEnvironment
     from pyflink.table import EnvironmentSettings, StreamTableEnvironment
@@ -83,8 +73,16 @@ def table_environment(
     return environment, StreamTableEnvironment.create(environment, environment_settings=table_settings)
 
 
-def flink_configuration(name: str, settings: Settings) -> dict[str, str]:
-    """Return Flink's configuration for the job ``name``, with the checkpoint to restore if there is one.
+def flink_options(
+    name: str, settings: Settings, program: Mapping[str, str], mini_cluster: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the Flink options that the program of the job ``name`` sets where it runs."""
+    everywhere = {**PROGRAM, "pipeline.name": f"sparkfuse {name}", **program}
+    return everywhere if on_cluster() else {**_mini_cluster_options(name, settings), **everywhere, **mini_cluster}
+
+
+def _mini_cluster_options(name: str, settings: Settings) -> dict[str, str]:
+    """Return the mini cluster's configuration for the job ``name``, with the checkpoint to restore if there is one.
 
     Raises MissingPartError if a jar is missing.
     """
@@ -94,18 +92,16 @@ def flink_configuration(name: str, settings: Settings) -> dict[str, str]:
     checkpoint = latest_checkpoint(directory)
     recovery = {"execution.state-recovery.path": checkpoint.as_uri()} if checkpoint else {}
     return {
-        **LATENCY,
-        **STATE,
+        **yaml.safe_load(asset("sparkfuse_stream_jobs", "flink.yaml").read_text()),
         **recovery,
+        # A job owns the checkpoint from which it starts, and deletes this checkpoint after newer ones exist.
+        "execution.state-recovery.claim-mode": "CLAIM",
         "execution.checkpointing.interval": f"{settings.checkpoint_ms} ms",
         "execution.checkpointing.dir": directory.as_uri(),
         # RocksDB's working files; in /tmp they would stay after a kill of the JVM.
         "io.tmp.dirs": str(scratch),
-        "pipeline.name": f"sparkfuse {name}",
         "pipeline.jars": ";".join(jar.as_uri() for jar in jars(settings.flink_libs)),
-        "pipeline.object-reuse": "true",
         "parallelism.default": "1",
-        "table.local-time-zone": "UTC",
         "python.executable": sys.executable,
         # The mini cluster listens on the loopback interface only, on free ports.
         "jobmanager.bind-host": "127.0.0.1",

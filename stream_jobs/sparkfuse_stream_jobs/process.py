@@ -1,4 +1,7 @@
-"""Runs one Flink job as one process. A lock prevents a second process of the job, and the JVM ends with the process."""
+"""Runs one Flink job as one process: in a mini cluster of its own, or as the program of a Flink cluster.
+
+In the mini cluster, a lock prevents a second process of the job, and the JVM ends with the process.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from sparkfuse_contracts.kafka_access import KafkaUnavailableError
 from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_stream_jobs.checkpoints import checkpoint_directory
 from sparkfuse_stream_jobs.errors import MissingPartError, StartError
+from sparkfuse_stream_jobs.placement import on_cluster, runs_beside_job
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
@@ -29,6 +33,7 @@ Submit = Callable[[Settings], contextlib.AbstractContextManager[Any]]
 def run_job(name: str, submit: Submit) -> int:
     """Run the job ``name`` until SIGTERM or SIGINT, and return the exit code of the process.
 
+    If `flink run` started this program, it returns after the job was submitted to the cluster.
     ``submit`` is a context that starts the job and yields PyFlink's JobClient.
     Exit codes: 0 after a signal; 1 if the job or its JVM ended by itself; 2 and 3 if it could not start.
     """
@@ -38,6 +43,10 @@ def run_job(name: str, submit: Submit) -> int:
     _stop_on_signals(stop, started)
     try:
         settings = Settings.from_environment()
+        if on_cluster():
+            with submit(settings) as job:
+                started.set()
+                return _watch(name, job, stop, settings) if runs_beside_job() else _report(name, job)
         with _job_lock(name, settings.home) as lock, submit(settings) as job:
             jvm = _store_jvm_id(lock)
             started.set()
@@ -78,6 +87,11 @@ def _stop_on_signals(stop: threading.Event, started: threading.Event) -> None:
 
     signal.signal(signal.SIGTERM, handle)
     signal.signal(signal.SIGINT, handle)
+
+
+def _report(name: str, job: Any) -> int:
+    LOG.info("%s is submitted; its job id is %s", name, job.get_job_id())
+    return 0
 
 
 def _watch(name: str, job: Any, stop: threading.Event, settings: Settings) -> int:

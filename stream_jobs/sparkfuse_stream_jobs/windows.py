@@ -14,6 +14,7 @@ from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.kafka_access import require_access
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_stream_jobs.environment import create_tables, fill, table_environment
+from sparkfuse_stream_jobs.placement import runs_beside_job
 from sparkfuse_stream_jobs.process import run_job
 from sparkfuse_stream_jobs.ticks import DISCOVERY_MS, IDLE_MS, Ticks
 from sparkfuse_stream_jobs.windows_metrics import serve_metrics
@@ -90,13 +91,16 @@ def statement(name: str, settings: Settings) -> str:
 
 @contextlib.contextmanager
 def submit(settings: Settings) -> Iterator[Any]:
-    """Start the job and its ticks, and yield the client of the job.
+    """Start the job and its ticks, and yield the client of the job; `flink run` starts the job only.
 
     Raises MissingPartError if a jar or Java is missing, and KafkaUnavailableError.
     """
     topics = require_access(settings, "windows")
-    _, tables = table_environment("windows", settings, **{"taskmanager.memory.managed.size": MANAGED_MEMORY})
+    _, tables = table_environment("windows", settings, mini_cluster={"taskmanager.memory.managed.size": MANAGED_MEMORY})
     result = define(tables, settings).execute()
+    if not runs_beside_job():
+        yield result.get_job_client()
+        return
     # Metrics start after the job, because the supervisor regards the metrics as the sign that the job runs.
     sent = serve_metrics(settings)
     with Ticks(settings, [len(topics[name].partitions) for name in ("facts", "live")], sent.inc):

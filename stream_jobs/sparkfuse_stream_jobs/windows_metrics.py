@@ -51,14 +51,16 @@ class JvmCounters:
         yield GaugeMetricFamily(metric_names.WINDOW_DELAY.name, metric_names.WINDOW_DELAY.help, value=delay)
 
 
-def serve_metrics(settings: Settings) -> Counter:
+def serve_metrics(settings: Settings, *, with_job: bool = True) -> Counter:
     """Serve the metrics if a port is configured, and return the counter of sent ticks.
 
-    Raises MissingPartError if the port is in use.
+    ``with_job`` adds the counters of the job, which run in this process's JVM. Raises MissingPartError if the port is
+    in use.
     """
     registry = CollectorRegistry()
     ticks = Counter(metric_names.TICKS_SENT.name, metric_names.TICKS_SENT.help, registry=registry)
-    registry.register(JvmCounters())
+    if with_job:
+        registry.register(JvmCounters())
     if settings.metrics_port:
         try:
             start_http_server(settings.metrics_port, addr=settings.metrics_address, registry=registry)

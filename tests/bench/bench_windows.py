@@ -221,7 +221,7 @@ def end_offsets(settings: Settings, topic: str) -> list[int]:
 def run_case(settings: Settings, case: str, ends: list[int], name: str) -> tuple[float, float, int]:
     """Run a job on a limited number of facts to its end; return the JVM's CPU seconds, wall seconds and resident MB."""
     before, began = jvm_seconds(), time.monotonic()
-    _, tables = table_environment(name, settings, **{"restart-strategy.type": "none"})
+    _, tables = table_environment(name, settings, mini_cluster={"restart-strategy.type": "none"})
     bounds = ";".join(f"partition:{number},offset:{end}" for number, end in enumerate(ends))
     statements = floor(tables, settings, bounds) if case == "floor" else whole(tables, settings, bounds)
     statements.execute().wait()

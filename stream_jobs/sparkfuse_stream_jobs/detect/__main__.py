@@ -71,7 +71,12 @@ def _catalog(options: Options, settings: Settings) -> Catalog:
 
 def _options(arguments: Sequence[str] | None) -> Options:
     parser = argparse.ArgumentParser(prog="python -m sparkfuse_stream_jobs.detect", description=__doc__)
-    parser.add_argument("--parallelism", type=_positive, default=1, help="parallel instances of each step (default 1)")
+    parser.add_argument(
+        "--parallelism",
+        type=_positive,
+        default=1,
+        help="parallel instances of each step in the mini cluster (default 1)",
+    )
     parser.add_argument("--catalog", type=Path, help="folder of rules, instead of the built-in rules")
     for name, default, text in (
         ("resend", RESEND_MS, "interval at which a firing finding is published again, in ms"),

@@ -8,6 +8,7 @@ one.
 from __future__ import annotations
 
 import gc
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from sparkfuse_stream_jobs.detect.prefilter import (
 )
 from sparkfuse_stream_jobs.detect.worker_start import write_starter
 from sparkfuse_stream_jobs.environment import fill, table_environment
+from sparkfuse_stream_jobs.placement import on_cluster
 from sparkfuse_stream_jobs.ticks import DISCOVERY_MS, IDLE_MS
 
 if TYPE_CHECKING:
@@ -71,6 +73,12 @@ CREATE TABLE {table} (`record_key` STRING, `record_value` {value_type}) WITH (
 # has many old objects: the searches took a sixteenth of its CPU time at 500 applications. The objects of a row have no
 # cycles.
 YOUNG_OBJECTS = 20_000
+# The sizes of PyFlink's own caches. These caches contain only the writes of a bundle; reads use state/state_cache.py.
+PYTHON_STATE: Mapping[str, str] = {
+    "python.state.cache-size": "1000",
+    "python.map-state.read-cache-size": "1000",
+    "python.map-state.write-cache-size": "1000",
+}
 
 
 @dataclass(frozen=True)
@@ -84,21 +92,10 @@ class Options:
 
 def build(settings: Settings, catalog: Catalog, options: Options) -> StatementSet:
     """Start the environment and plan the job; ``execute()`` of the result runs it."""
-    # In the mini cluster the Python steps run as threads of this process instead of separate processes. Threads take a
-    # quarter of the memory, need no worker processes, and let this process serve the metrics of the steps.
-    starter = write_starter((settings.home / "scratch" / "detect-python").absolute())
-    local = {
-        "execution.target": "local",
-        "python.executable": str(starter),
-        # The sizes of PyFlink's own caches. These caches contain only the writes of a bundle; reads use
-        # state/state_cache.py.
-        "python.state.cache-size": "1000",
-        "python.map-state.read-cache-size": "1000",
-        "python.map-state.write-cache-size": "1000",
-        "parallelism.default": str(options.parallelism),
-    }
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
-    _, tables = table_environment(NAME, settings, **local)
+    _, tables = table_environment(
+        NAME, settings, program=PYTHON_STATE, mini_cluster=mini_cluster_options(settings, options)
+    )
     _define(tables, settings)
     rows = _rows_with_expectations(tables, settings, catalog)
     findings = _findings(tables, rows, settings, catalog, options.intervals)
@@ -109,6 +106,20 @@ def build(settings: Settings, catalog: Catalog, options: Options) -> StatementSe
     of_names = f"SELECT record_key, payload FROM {rows} WHERE record_kind = 'name'"
     statements.add_insert_sql(_insert(tables, settings, "names", of_names, "BYTES"))
     return statements
+
+
+def mini_cluster_options(settings: Settings, options: Options) -> dict[str, str]:
+    """Return the Flink options of the mini cluster; none on a Flink cluster."""
+    if on_cluster():
+        return {}
+    # The Python steps run as threads of this process instead of separate processes. Threads take a quarter of the
+    # memory, need no worker processes, and let this process serve the metrics of the steps.
+    starter = write_starter((settings.home / "scratch" / "detect-python").absolute())
+    return {
+        "execution.target": "local",
+        "python.executable": str(starter),
+        "parallelism.default": str(options.parallelism),
+    }
 
 
 def _define(tables: StreamTableEnvironment, settings: Settings) -> None:
