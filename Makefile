@@ -97,6 +97,10 @@ test-plugin-long: | setup ## run the long tests of the plugin: a million tasks w
 test-long: test-plugin-long $(STAMPS)/env-connect $(AIRFLOW:%=$(STAMPS)/env-%) ## run the tests that CI skips: other Spark versions, installations, broker states, outages (30 minutes)
 	$(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
+.PHONY: test-cluster
+test-cluster: | setup ## run both Flink jobs on a standalone cluster and kill its processes (ten minutes)
+	$(BIN)/python -m pytest -m long tests/integration/stream_jobs/test_stream_jobs_cluster.py $(PYTEST_ARGS)
+
 .PHONY: test-airflow
 test-airflow: $(AIRFLOW:%=$(STAMPS)/env-%) | setup ## run tasks of Airflow 2 and 3 that fail on Spark (five minutes, half a GB each)
 	$(BIN)/python -m pytest -m long tests/integration/airflow $(PYTEST_ARGS)

@@ -1,0 +1,217 @@
+"""A standalone Flink cluster on the loopback interface, from the distribution in the Python package.
+
+ZooKeeper, job manager and task managers are processes with folders and addresses of their own; they share only the
+folders for checkpoints and for high availability, as they would share a bucket.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyflink
+import yaml
+
+from sparkfuse.stack.layout import free_ports
+from sparkfuse_contracts.assets import asset
+from sparkfuse_stream_jobs.environment import jars
+from tests.waiting import wait_for
+
+HOME = Path(pyflink.__file__).parent
+START_SECONDS = 420
+
+
+class FlinkCluster:
+    """Starts, kills and restarts the processes of the cluster, and submits jobs to it."""
+
+    def __init__(self, folder: Path, flink_libs: Path, options: Mapping[str, str] | None = None) -> None:
+        self._folder = folder
+        self._rpc_port, self.rest_port, self._zookeeper_port, *self._quorum_ports = free_ports(5)
+        self.checkpoints = folder / "shared" / "checkpoints"
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._lib = folder / "lib"
+        self._lib.mkdir(parents=True)
+        shipped = [*(HOME / "lib").glob("*.jar"), *(HOME / "opt").glob("flink-python-*.jar"), *jars(flink_libs)]
+        for jar in shipped:
+            (self._lib / jar.name).symlink_to(jar.resolve())
+        self._options = {
+            **yaml.safe_load((HOME / "conf" / "config.yaml").read_text()),
+            **yaml.safe_load(asset("sparkfuse_stream_jobs", "flink.yaml").read_text()),
+            "jobmanager.rpc.address": "127.0.0.1",
+            "jobmanager.rpc.port": str(self._rpc_port),
+            "rest.address": "127.0.0.1",
+            "rest.port": str(self.rest_port),
+            "rest.bind-port": str(self.rest_port),
+            "high-availability.type": "zookeeper",
+            "high-availability.zookeeper.quorum": f"127.0.0.1:{self._zookeeper_port}",
+            "high-availability.storageDir": (folder / "shared" / "ha").as_uri(),
+            "high-availability.jobmanager.port": str(self._rpc_port),
+            "execution.checkpointing.dir": self.checkpoints.as_uri(),
+            "execution.checkpointing.interval": "1 s",
+            "parallelism.default": "2",
+            "python.executable": sys.executable,
+            "python.client.executable": sys.executable,
+            "jobmanager.memory.process.size": "1200m",
+            "taskmanager.memory.process.size": "2400m",
+            "taskmanager.numberOfTaskSlots": "2",
+            # By default, Flink may put all tasks of a job on one task manager.
+            "taskmanager.load-balance.mode": "SLOTS",
+            # A killed task manager must be detected within seconds.
+            "heartbeat.interval": "1000",
+            "heartbeat.timeout": "8000",
+            **(options or {}),
+        }
+
+    def start(self) -> None:
+        """Start all processes, and wait until both task managers offer their slots."""
+        self.start_zookeeper()
+        self.start_job_manager()
+        for number in (1, 2):
+            self.start_task_manager(number)
+        wait_for(lambda: self._slots() == 4, START_SECONDS, f"four slots; see {self._folder}")
+
+    def start_zookeeper(self) -> None:
+        """Start ZooKeeper, which stores the leader and the jobs."""
+        quorum, election = self._quorum_ports
+        conf = self._configuration("zookeeper", "127.0.0.1")
+        (conf / "zoo.cfg").write_text(
+            f"tickTime=1000\ninitLimit=10\nsyncLimit=5\ndataDir={self._folder / 'zookeeper' / 'data'}\n"
+            f"clientPort={self._zookeeper_port}\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n"
+            f"server.1=127.0.0.1:{quorum}:{election}\n"
+        )
+        self._start("zookeeper", "zookeeper.sh", "1")
+
+    def start_job_manager(self) -> None:
+        """Start the job manager."""
+        self._configuration("jobmanager", "127.0.0.1")
+        self._start("jobmanager", "jobmanager.sh")
+
+    def start_task_manager(self, number: int) -> None:
+        """Start a task manager with a loopback address of its own."""
+        address = f"127.0.0.{number + 1}"
+        name = f"taskmanager-{number}"
+        self._configuration(name, address, {"taskmanager.host": address, "taskmanager.bind-host": address})
+        self._start(name, "taskmanager.sh")
+
+    def submit(self, module: str, environment: Mapping[str, str]) -> str:
+        """Submit the program ``module`` as a user does, and return the job's id after all its tasks run."""
+        before = self._jobs()
+        self._configuration("client", "127.0.0.1")
+        command = [str(HOME / "bin" / "flink"), "run", "--detached", "-pym", module]
+        given = {**self._environment("client"), **environment}
+        done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=START_SECONDS, check=False)
+        assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
+        [job] = self._jobs() - before
+        self.wait_until_running(job)
+        return job
+
+    def wait_until_running(self, job: str) -> None:
+        """Wait until all tasks of a job run."""
+        wait_for(lambda: self._runs(job), START_SECONDS, f"job {job} to run; see {self._folder}")
+
+    def checkpoints_of(self, job: str) -> dict[str, Any]:
+        """Return Flink's statistics about the checkpoints of a job."""
+        found: dict[str, Any] = self._answer(f"/jobs/{job}/checkpoints") or {}
+        return found
+
+    def wait_for_checkpoint(self, job: str) -> None:
+        """Wait for a checkpoint that was triggered after this call."""
+
+        def last() -> int:
+            return int(((self.checkpoints_of(job).get("latest") or {}).get("completed") or {}).get("id", 0))
+
+        before = last()
+        wait_for(lambda: last() > before + 1, START_SECONDS, f"a checkpoint of {job}")
+
+    def restarts(self, job: str) -> int:
+        """Return how often Flink restarted a job."""
+        [metric] = self._answer(f"/jobs/{job}/metrics?get=numRestarts") or [{"value": "0"}]
+        return int(metric["value"])
+
+    def parallelism(self, job: str) -> set[int]:
+        """Return the parallelisms of the tasks of a job."""
+        return {vertex["parallelism"] for vertex in (self._answer(f"/jobs/{job}") or {}).get("vertices", [])}
+
+    def task_managers_of(self, job: str) -> set[str]:
+        """Return the addresses on which the tasks of a job run."""
+        found: set[str] = set()
+        for vertex in (self._answer(f"/jobs/{job}") or {}).get("vertices", []):
+            answer = self._answer(f"/jobs/{job}/vertices/{vertex['id']}") or {}
+            found |= {task["endpoint"].partition(":")[0] for task in answer.get("subtasks", [])}
+        return found
+
+    def process_id(self, name: str) -> int:
+        """Return the id of a process."""
+        return self._processes[name].pid
+
+    def kill(self, name: str) -> None:
+        """Kill one process with SIGKILL, like a crash of its machine; the processes that it started end too."""
+        process = self._processes.pop(name)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(30)
+
+    def stop(self) -> None:
+        """End all processes."""
+        for name in list(self._processes):
+            self.kill(name)
+
+    def _configuration(self, name: str, address: str, more: Mapping[str, str] | None = None) -> Path:
+        folder = self._folder / name
+        conf = folder / "conf"
+        if not conf.exists():
+            shutil.copytree(HOME / "conf", conf)
+        own = {"jobmanager.bind-host": address, "io.tmp.dirs": str(folder / "tmp"), **(more or {})}
+        (folder / "tmp").mkdir(exist_ok=True)
+        (conf / "config.yaml").write_text(yaml.safe_dump({**self._options, **own}))
+        return conf
+
+    def _environment(self, name: str) -> dict[str, str]:
+        folder = self._folder / name
+        return {
+            **os.environ,
+            "FLINK_HOME": str(HOME),
+            "FLINK_CONF_DIR": str(folder / "conf"),
+            "FLINK_LIB_DIR": str(self._lib),
+            "FLINK_LOG_DIR": str(folder),
+            "FLINK_PID_DIR": str(folder),
+            "MALLOC_ARENA_MAX": "2",
+        }
+
+    def _start(self, name: str, script: str, *arguments: str) -> None:
+        with (self._folder / name / "output.log").open("ab") as output:
+            self._processes[name] = subprocess.Popen(
+                [str(HOME / "bin" / script), "start-foreground", *arguments],
+                env=self._environment(name),
+                cwd=self._folder / name,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    def _runs(self, job: str) -> bool:
+        found = self._answer(f"/jobs/{job}") or {}
+        states = [vertex["status"] for vertex in found.get("vertices", [])]
+        return found.get("state") == "RUNNING" and bool(states) and set(states) == {"RUNNING"}
+
+    def _slots(self) -> int:
+        return int((self._answer("/overview") or {}).get("slots-total", 0))
+
+    def _jobs(self) -> set[str]:
+        return {job["jid"] for job in (self._answer("/jobs/overview") or {}).get("jobs", [])}
+
+    def _answer(self, path: str) -> Any:
+        """Return the answer of the job manager, or None while it does not answer."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.rest_port}{path}", timeout=5) as reply:
+                return json.loads(reply.read())
+        except OSError:
+            return None
