@@ -15,6 +15,8 @@ CREATE TABLE IF NOT EXISTS live (
   `allocated_core_ms` Nullable(Int64),
   `allocated_memory_mib_ms` Nullable(Int64),
   `run_deadline_ms` Nullable(Int64),
+  `row_epoch_ms` Nullable(Int64),
+  `incomplete_since_ms` Nullable(Int64),
   `stage_stage_id` Nullable(Int32),
   `stage_stage_attempt` Nullable(Int32),
   `stage_name` Nullable(String),
@@ -339,5 +341,5 @@ CREATE TABLE IF NOT EXISTS live (
   `kafka_offset` Int64,
   `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')
 ) ENGINE = ReplacingMergeTree()
-ORDER BY (app_id, app_start_ms, app_attempt, row_seq)
+ORDER BY (app_id, app_start_ms, app_attempt, row_seq, ifNull(row_epoch_ms, 0), ifNull(cluster, 'default'), ifNull(tenant, 'default'))
 TTL toDateTime(inserted_at) + INTERVAL 90 DAY

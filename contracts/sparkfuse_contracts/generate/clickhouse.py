@@ -42,7 +42,14 @@ class Shape:
 # The key identifies a record, so ClickHouse merges two rows of the same record into one.
 SHAPES: Mapping[str, Shape] = {
     "facts": Shape("Fact", ("app_id", "app_start_ms", "event_id"), None, 30),
-    "live": Shape("LiveRow", ("app_id", "app_start_ms", "app_attempt", "row_seq"), None, 90),
+    # Rows of two epochs are different rows; a row without an epoch was written before epochs existed.
+    "live": Shape(
+        "LiveRow",
+        ("app_id", "app_start_ms", "app_attempt", "row_seq"),
+        None,
+        90,
+        ("ifNull(row_epoch_ms, 0)", "ifNull(cluster, 'default')", "ifNull(tenant, 'default')"),
+    ),
     # One row for the application and one for each stage attempt. If a run is sent again, the new rows replace the
     # earlier rows.
     "history": Shape(

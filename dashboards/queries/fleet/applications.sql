@@ -17,7 +17,7 @@ FROM (
   SELECT *
   FROM live
   WHERE view = 'app_live' AND window_end_ms BETWEEN ${__from} AND ${__to}
-  ORDER BY row_seq DESC
+  ORDER BY row_epoch_ms DESC, row_seq DESC
   LIMIT 1 BY app_id, app_start_ms
 )
 WHERE application_status = 'running' AND window_end_ms >= ${__to} - 120000

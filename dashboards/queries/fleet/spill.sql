@@ -11,7 +11,7 @@ FROM (
   SELECT *
   FROM live
   WHERE view = 'stage_live' AND window_end_ms BETWEEN ${__from} AND ${__to}
-  ORDER BY row_seq DESC
+  ORDER BY row_epoch_ms DESC, row_seq DESC
   LIMIT 1 BY app_id, app_start_ms, stage_stage_id, stage_stage_attempt
 ) AS latest
 LEFT JOIN (

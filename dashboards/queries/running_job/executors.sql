@@ -13,5 +13,5 @@ FROM live
 WHERE app_id = ${app_id:sqlstring}
   AND app_start_ms = (SELECT max(app_start_ms) FROM live WHERE app_id = ${app_id:sqlstring})
   AND view = 'executor_live'
-ORDER BY row_seq DESC
+ORDER BY row_epoch_ms DESC, row_seq DESC
 LIMIT 1 BY executor_executor_id

@@ -10,5 +10,5 @@ SELECT
   application_disk_spilled_bytes AS spilled
 FROM live
 WHERE app_id = ${app_id:sqlstring} AND view = 'app_live'
-ORDER BY app_start_ms DESC, row_seq DESC
+ORDER BY app_start_ms DESC, row_epoch_ms DESC, row_seq DESC
 LIMIT 1

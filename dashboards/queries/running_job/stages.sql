@@ -32,7 +32,7 @@ WITH
     SELECT *
     FROM live
     WHERE app_id = ${app_id:sqlstring} AND app_start_ms = started AND view = 'stage_live'
-    ORDER BY row_seq DESC
+    ORDER BY row_epoch_ms DESC, row_seq DESC
     LIMIT 1 BY stage_stage_id, stage_stage_attempt
   )
 SELECT

@@ -22,7 +22,7 @@ FROM (
   SELECT *
   FROM live
   WHERE app_id = ${app_id:sqlstring} AND app_start_ms = newest.1 AND view = 'task_live'
-  ORDER BY row_seq DESC
+  ORDER BY row_epoch_ms DESC, row_seq DESC
   LIMIT 1 BY task_task_id
 )
 WHERE window_end_ms >= newest.2 - 30000

@@ -131,7 +131,7 @@ def _stored(view: str, names: set[str], logged: bool, rows: Sequence[_Row], keys
         return f"SELECT {chosen}, {whole} FROM history FINAL WHERE row = 'application' AND {inside}"
     return (
         f"SELECT {chosen}, {whole} FROM live WHERE row = 'application' AND {inside} "
-        f"ORDER BY row_seq DESC LIMIT 1 BY {keys}"
+        f"ORDER BY row_epoch_ms DESC, row_seq DESC LIMIT 1 BY {keys}"
     )
 
 

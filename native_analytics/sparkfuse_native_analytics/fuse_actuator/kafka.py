@@ -181,7 +181,8 @@ class KafkaEdge:
     def row(self, signal: Signal) -> LiveRow | None:
         """Return the latest row of the signal's application, or None."""
         rows = self._rows(signal, self.wall_ms() - ROW_LOOKBACK_MS)
-        return max((row for row in rows if row.HasField("application")), key=lambda row: row.row_seq, default=None)
+        of_application = (row for row in rows if row.HasField("application"))
+        return max(of_application, key=lambda row: (row.row_epoch_ms, row.row_seq), default=None)
 
     def settings(self, signal: Signal) -> Mapping[str, str]:
         """Return the Spark settings from the start of the application; empty if they are not needed or not found."""

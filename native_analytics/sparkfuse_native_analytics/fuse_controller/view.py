@@ -30,7 +30,8 @@ from sparkfuse_rules.rule import Rule
 KEEP_MS = 300_000
 # An application without a row for this long does not count as running.
 RUNNING_MS = 60_000
-_ENVELOPE = ("cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness")
+_ENVELOPE = ("cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_epoch_ms", "row_seq",
+             "completeness")  # fmt: skip
 _RUN = ("cluster", "app_id", "app_attempt", "app_start_ms")
 _APPLICATION_ROW, _ENDED_ROW = "application", "application_ended"
 # The columns of each view that are always kept: those that identify a row within its run, and a few others.
@@ -312,7 +313,8 @@ def _latest_sql(keys: Sequence[str], now_ms: int) -> str:
     return f"""
         SELECT * EXCEPT (place) FROM (
             SELECT *, ROW_NUMBER() OVER (
-                PARTITION BY {", ".join((*_RUN, *keys))} ORDER BY row_seq DESC, window_end_ms DESC
+                PARTITION BY {", ".join((*_RUN, *keys))} 
+                ORDER BY COALESCE(row_epoch_ms, 0) DESC, row_seq DESC, window_end_ms DESC
             ) AS place
             FROM latest
         ) AS numbered

@@ -157,12 +157,12 @@ def _live_stage_column(name: str) -> str:
 # The row of an ended stage is complete, so a live row is used only for a stage that has not ended.
 _STAGES = f"""
 SELECT {", ".join(_STAGE_COLUMNS)} FROM (
-    SELECT {", ".join(_STAGE_COLUMNS)}, row_seq, 1 AS ended FROM best_stages WHERE {_ATTEMPT}
+    SELECT {", ".join(_STAGE_COLUMNS)}, row_epoch_ms, row_seq, 1 AS ended FROM best_stages WHERE {_ATTEMPT}
     UNION ALL
-    SELECT {", ".join(map(_live_stage_column, _STAGE_COLUMNS))}, row_seq, 0 AS ended FROM live
+    SELECT {", ".join(map(_live_stage_column, _STAGE_COLUMNS))}, row_epoch_ms, row_seq, 0 AS ended FROM live
     WHERE {_ATTEMPT} AND row = 'stage'
 )
-ORDER BY ended DESC, row_seq DESC
+ORDER BY ended DESC, row_epoch_ms DESC, row_seq DESC
 LIMIT 1 BY stage_id, stage_attempt
 """
 _QUERY_COLUMNS = """
@@ -179,7 +179,7 @@ _OF_QUERIES = f"{_ATTEMPT} AND row = 'query' AND query_query_id IS NOT NULL"
 _QUERIES = f"""
 SELECT * EXCEPT (completeness, seen_live) FROM (
     SELECT {_QUERY_COLUMNS}, completeness, 1 AS seen_live FROM live WHERE {_OF_QUERIES}
-    ORDER BY row_seq DESC LIMIT 1 BY query_id
+    ORDER BY row_epoch_ms DESC, row_seq DESC LIMIT 1 BY query_id
     UNION ALL
     SELECT {_QUERY_COLUMNS}, completeness, 0 AS seen_live FROM history FINAL WHERE {_OF_QUERIES}
 )

@@ -79,8 +79,10 @@ def migrate(client: Client, *, server: bool = False) -> list[str]:
 
     Raises MigrationError if a file was changed after it was applied, or if the store rejects a statement.
     """
-    done = _run(client, migrations(server))
-    return done if server else done + _add_columns(client) + _widen_columns(client)
+    # A numbered file can copy a table, so columns are widened first.
+    widened = [] if server else _widen_columns(client)
+    done = widened + _run(client, migrations(server))
+    return done if server else done + _add_columns(client)
 
 
 def _run(client: Client, wanted: tuple[Migration, ...]) -> list[str]:

@@ -27,7 +27,7 @@ from sparkfuse_stream_jobs.detect import (
 )
 from sparkfuse_stream_jobs.detect.host_observations import HostReport, host_reports
 from sparkfuse_stream_jobs.detect.stage_identity import fingerprint
-from sparkfuse_stream_jobs.detect.state.run_state import ApplicationState, RunState, application_of
+from sparkfuse_stream_jobs.detect.state.run_state import NO_EPOCH, ApplicationState, RowEpoch, RunState, application_of
 
 # State values expire unless they are written again. At every 97th row of an application, the values of the row's stage
 # and of the application are written again. Once a day, the values of jobs and executors are written again.
@@ -46,13 +46,23 @@ Output = LiveRow | Baseline | DisplayName | HostReport | InvalidSetting
 
 
 def is_replayed(row: LiveRow, state: RunState) -> bool:
-    """Return whether the row was processed before; otherwise store its number."""
+    """Return whether the row or its window was processed before; otherwise store its epoch and number.
+
+    Rows are ordered by epoch, then by number. A new epoch can begin with windows of the last epoch, because the windows
+    job then reads facts again; its rows count from the first window that the last epoch did not reach.
+    """
     if not row.HasField("row_seq"):
         return False
-    last = state.last_seq.value()
-    if last is not None and row.row_seq <= last:
+    last, number = state.row_epoch.value() or NO_EPOCH, state.last_seq.value()
+    if row.row_epoch_ms == last.epoch_ms:
+        if number is not None and row.row_seq <= number:
+            return True
+    elif row.row_epoch_ms < last.epoch_ms or row.window_end_ms <= last.window_end_ms:
         return True
     state.last_seq.update(row.row_seq)
+    after = RowEpoch(row.row_epoch_ms, max(row.window_end_ms, last.window_end_ms))
+    if after != last:
+        state.row_epoch.update(after)
     return False
 
 

@@ -59,6 +59,7 @@ class RuleInstance:
     )
     part: str = ""  # part of the subject for which the condition was last true; rows of other parts do not reset it
     evidence_ms: int = 0  # the time of the row from which the last emitted finding was created
+    epoch_ms: int = 0  # the epoch of the last row on which the condition was true
 
     @property
     def firing(self) -> bool:

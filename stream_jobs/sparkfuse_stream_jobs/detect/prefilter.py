@@ -27,6 +27,7 @@ FUNCTIONS: Mapping[str, str] = {
 # Rows that pass without a matching rule, because they report about hosts (host_observations.py).
 _ALSO_PASSES: Mapping[str, str] = {"task_live": f"`task`.`stalled_ms` >= {MIN_STALLED_MS}"}
 _NEVER = "FALSE"
+_INCOMPLETE = "COALESCE(`incomplete_since_ms` > 0, FALSE) AS `incomplete`"
 
 
 def decoded_sql(catalog: Catalog, window_ms: int) -> str:
@@ -35,7 +36,7 @@ def decoded_sql(catalog: Catalog, window_ms: int) -> str:
     return (
         "SELECT `live_row`, `app_key`, `view`, `kind`, `subject`, `window_end_ms`, "
         f"COALESCE(CASE `kind` {holds} ELSE TRUE END, FALSE) AS `holds`, "
-        f"{_linger_sql(catalog, window_ms, FILTERED)} AS `linger_ms`, `window_end` "
+        f"{_INCOMPLETE}, {_linger_sql(catalog, window_ms, FILTERED)} AS `linger_ms`, `window_end` "
         "FROM live_by_window, LATERAL TABLE(decode_live_row(`live_row`)) AS decoded"
     )
 
@@ -53,7 +54,7 @@ def evaluated_sql(catalog: Catalog, rows: str, window_ms: int) -> str:
     return (
         f"SELECT `run_key`, `part` AS `payload`, {severities_sql(catalog)} AS `severities`, `kind`, `subject`, "
         "`window_end_ms`, "
-        f"{_linger_sql(catalog, window_ms, view_specs())} AS `linger_ms`, "
+        f"{_INCOMPLETE}, {_linger_sql(catalog, window_ms, view_specs())} AS `linger_ms`, "
         "COALESCE(`kind` IN ('stage_ended', 'executor_removed') OR `stage`.`status` IN ('succeeded', 'failed') "
         "OR `query`.`status` IN ('succeeded', 'failed'), FALSE) AS `ends`, `window_end` "
         f"FROM (SELECT `payload`, `window_end` FROM {rows} WHERE `record_kind` = 'rows') AS row_records, "

@@ -9,6 +9,9 @@ pending     false, the subject ends, or rows stop          inactive
 firing      false for at least ``keep_firing_for``         resolved
 firing      the subject ends or rows stop                  resolved, once ``keep_firing_for`` is over
 ==========  =============================================  =====================================
+
+A row that lacks its beginning, because the state of the windows job was lost, does not show that a condition that was
+true before is false: it resolves no finding of an earlier epoch, and does not lower the severity of a firing rule.
 """
 
 from __future__ import annotations
@@ -28,6 +31,9 @@ STALE_WINDOWS = 3
 # Interval at which a firing rule emits its newest evidence even if nothing changed. People are notified once a minute,
 # and in a fleet hundreds of stages have an info finding while they run.
 EVIDENCE_EVERY_MS = 30_000
+# For this long, a row of an application that lacks its beginning resolves no finding of an earlier epoch. Rules about
+# time, such as application_stalled, match again within this time if the condition still holds.
+KEEP_OF_EPOCH_MS = 3_600_000
 
 
 @dataclass(frozen=True)
@@ -54,11 +60,13 @@ class RuleEvaluation:
         rule, at_ms, part = self.rules.get(rule_id), row.window_end_ms, subject_part(row)
         if rule is None or severity is None:
             other_part = rule is not None and before is not None and before.part != part
+            if before is not None and _lacks_what_held(before, row):
+                return replace(before, row_ms=at_ms), None
             return (before, None) if other_part else self._condition_false(rule_id, before, at_ms)
-        severity = worst(*(_allowed(rule, each, row) for each in (severity, before.severity if before else "info")))
+        severity = worst(_allowed(rule, severity, row), _severity_before(rule, before, row))
         instance = replace(
             before or RuleInstance(severity, at_ms, at_ms, at_ms),
-            severity=severity, held_ms=at_ms, row_ms=at_ms, part=part,
+            severity=severity, held_ms=at_ms, row_ms=at_ms, part=part, epoch_ms=row.row_epoch_ms,
         )  # fmt: skip
         # An event has one row, so no later row can satisfy `for`.
         event = row.WhichOneof("row") in EVENT_ROWS
@@ -118,6 +126,21 @@ def _must_emit(before: RuleInstance | None, after: RuleInstance) -> bool:
     if before is None or not before.firing or after.held_ms >= before.evidence_ms + EVIDENCE_EVERY_MS:
         return True
     return after.over or (after.severity, after.part) != (before.severity, before.part)
+
+
+def _lacks_what_held(before: RuleInstance, row: LiveRow) -> bool:
+    """Return whether the rule fires because of an earlier epoch, and the row lacks the facts of that epoch."""
+    if not before.firing or not row.incomplete_since_ms or before.epoch_ms == row.row_epoch_ms:
+        return False
+    of_application = row.HasField("application")
+    return not of_application or row.window_end_ms < row.incomplete_since_ms + KEEP_OF_EPOCH_MS
+
+
+def _severity_before(rule: RuleTiming, before: RuleInstance | None, row: LiveRow) -> str:
+    """Return the severity so far; a row that lacks its beginning does not lower the severity of a firing rule."""
+    if before is None:
+        return "info"
+    return before.severity if before.firing and row.incomplete_since_ms else _allowed(rule, before.severity, row)
 
 
 def _allowed(rule: RuleTiming, severity: str, row: LiveRow) -> str:

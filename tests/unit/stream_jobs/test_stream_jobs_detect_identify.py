@@ -206,3 +206,33 @@ def test_state_of_an_application_is_bounded_and_cleared(monkeypatch):
     assert kept == 10
     assert row.stage.stage_fingerprint.startswith(NAME_ONLY)
     assert not [*held.stages.items(), *held.queries.items(), *held.samples.items()]
+
+
+def in_epoch(epoch_ms: int, rows: Iterable[LiveRow]) -> list[LiveRow]:
+    """Number the rows from 1 in an epoch, as a windows job without saved state does."""
+    numbered = in_order(rows)
+    for row in numbered:
+        row.row_epoch_ms = epoch_ms
+    return numbered
+
+
+def test_rows_of_a_later_epoch_are_new_although_their_numbers_are_lower():
+    """After the state of the windows job was lost, rows of the later epoch are processed, and older ones are dropped."""
+    run, held = Run("app-1", T), in_memory_run_state()
+    before = in_epoch(T, [run.started(T), run.stage_started(T, 3), *(run.stage(T + 5_000 * n, 900, 3) for n in range(9))])
+    since = in_epoch(T + 10_000, [run.stage(T + 50_000, 900, 3), run.stage(T + 55_000, 900, 3)])
+
+    assert [row.row_epoch_ms for row in process(before, held) if isinstance(row, LiveRow)] == [T] * len(before)
+    found = [row for row in process([*since, *before, *since], held) if isinstance(row, LiveRow)]
+    assert [(row.row_epoch_ms, row.row_seq) for row in found] == [(T + 10_000, 1), (T + 10_000, 2)]
+    assert found[-1].job_key == "nightly_orders"
+
+
+def test_windows_of_the_last_epoch_are_not_processed_again():
+    """A later epoch that begins with windows of the last epoch counts from the first window after them."""
+    run, held = Run("app-1", T), in_memory_run_state()
+    process(in_epoch(T, [run.started(T), run.stage(T + 50_000, 900, 3)]), held)
+    again = in_epoch(T + 10_000, [run.stage(T + 5_000 * number, 900, 3) for number in range(8, 13)])
+    found = [row for row in process(again, held) if isinstance(row, LiveRow)]
+
+    assert [row.window_end_ms for row in found] == [T + 55_000, T + 60_000]

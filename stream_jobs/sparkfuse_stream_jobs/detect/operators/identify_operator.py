@@ -68,6 +68,7 @@ class Identify(KeyedProcessFunction):
         factory = StateFactory(runtime_context, self._scope, "run", RUN_TTL)
         self._state = run_state.RunState(
             last_seq=factory.value_state("last_seq", integer_codec()),
+            row_epoch=factory.value_state("row_epoch", record_codec(run_state.RowEpoch)),
             application=factory.value_state("application", record_codec(run_state.ApplicationState)),
             stages=factory.map_state("stages", record_codec(run_state.StageState)),
             queries=factory.map_state("plans", record_codec(run_state.QueryState)),

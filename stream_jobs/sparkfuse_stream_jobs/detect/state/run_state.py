@@ -132,10 +132,22 @@ class StageProgress:
 
 
 @dataclass(frozen=True)
+class RowEpoch:
+    """The epoch of the last row (0 if its release had no epochs), and the end of the newest window."""
+
+    epoch_ms: int = 0
+    window_end_ms: int = 0
+
+
+NO_EPOCH = RowEpoch()
+
+
+@dataclass(frozen=True)
 class RunState:
-    """All state of one application attempt."""
+    """All state of one application attempt; ``last_seq`` is the number of the last row within ``row_epoch``."""
 
     last_seq: ValueState[int]
+    row_epoch: ValueState[RowEpoch]
     application: ValueState[ApplicationState]
     stages: MapState[StageState]
     queries: MapState[QueryState]
@@ -152,6 +164,7 @@ def in_memory_run_state() -> RunState:
     """Return a state in the memory of the process, for tests and for replays without Flink."""
     return RunState(
         last_seq=InMemoryValueState(),
+        row_epoch=InMemoryValueState(),
         application=InMemoryValueState(),
         stages=InMemoryMapState(),
         queries=InMemoryMapState(),

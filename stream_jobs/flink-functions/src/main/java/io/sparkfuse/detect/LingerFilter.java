@@ -22,23 +22,26 @@ final class LingerFilter {
     this.untilMs = untilMs;
   }
 
-  /** Whether a row of the window that ended at {@code atMs} passes. */
-  boolean passes(String subject, boolean matches, long atMs, long lingerMs) throws Exception {
+  /**
+   * Whether a row of the window that ended at {@code atMs} passes.
+   *
+   * @param incomplete whether the row lacks its beginning; such a row resolves no finding, so while
+   *     they come, the linger time does not end
+   */
+  boolean passes(String subject, boolean matches, boolean incomplete, long atMs, long lingerMs)
+      throws Exception {
     Long known = untilMs.get(subject);
-    if (matches) {
+    boolean lingers = known != null && atMs <= known;
+    if (matches || (lingers && incomplete)) {
       if (known == null || known < atMs + lingerMs) {
         untilMs.put(subject, atMs + lingerMs);
       }
       return true;
     }
-    if (known == null) {
-      return false;
-    }
-    if (atMs > known) {
+    if (known != null && !lingers) {
       untilMs.remove(subject);
-      return false;
     }
-    return true;
+    return lingers;
   }
 
   /** Whether at least one subject is still in its linger time. */

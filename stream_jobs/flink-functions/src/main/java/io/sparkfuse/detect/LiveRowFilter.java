@@ -17,7 +17,7 @@ import org.apache.flink.types.Row;
  * <p>Counts every record. Passes records that are not live rows, so that the next step writes them
  * as dead letters. Drops ticks, because they only advance the time. Rows of views with a {@code
  * linger_ms} pass only if {@link LingerFilter} passes them. The input has the columns live_row,
- * app_key, view, kind, subject, window_end_ms, holds and linger_ms.
+ * app_key, view, kind, subject, window_end_ms, holds, incomplete and linger_ms.
  */
 @DataTypeHint("ROW<live_row BYTES>")
 public final class LiveRowFilter extends ProcessTableFunction<Row> {
@@ -52,6 +52,7 @@ public final class LiveRowFilter extends ProcessTableFunction<Row> {
             .passes(
                 row.getFieldAs("subject"),
                 Boolean.TRUE.equals(row.getField("holds")),
+                Boolean.TRUE.equals(row.getField("incomplete")),
                 atMs,
                 lingerMs);
   }

@@ -16,7 +16,7 @@ class LingerFilterTest {
   private final LingerFilter filter = new LingerFilter(kept);
 
   private boolean passes(boolean holds, long atMs) throws Exception {
-    return filter.passes("task/3/0/77", holds, atMs, LINGER_MS);
+    return filter.passes("task/3/0/77", holds, false, atMs, LINGER_MS);
   }
 
   @Test
@@ -45,8 +45,21 @@ class LingerFilterTest {
   void subjectsAreIndependent() throws Exception {
     assertTrue(passes(true, 5_000));
 
-    assertFalse(filter.passes("task/3/0/78", false, 5_000, LINGER_MS));
+    assertFalse(filter.passes("task/3/0/78", false, false, 5_000, LINGER_MS));
     assertTrue(filter.hasMatches());
+  }
+
+  /** Rows that lack their beginning pass as long as they come, but only for subjects that matched. */
+  @Test
+  void incompleteRowsExtendTheLinger() throws Exception {
+    passes(true, 0);
+    for (long atMs = 5_000; atMs <= 300_000; atMs += 5_000) {
+      assertTrue(filter.passes("task/3/0/77", false, true, atMs, LINGER_MS));
+      assertFalse(filter.passes("task/3/0/78", false, true, atMs, LINGER_MS));
+    }
+
+    assertTrue(passes(false, 330_000));
+    assertFalse(passes(false, 330_001));
   }
 
   @Test

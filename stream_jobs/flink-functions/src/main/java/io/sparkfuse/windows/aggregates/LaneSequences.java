@@ -46,6 +46,11 @@ public final class LaneSequences {
     return ranges.values().stream().mapToLong(SequenceRanges::expected).sum();
   }
 
+  /** Facts that the collectors numbered before the first fact of their lane that arrived. [count] */
+  public long before() {
+    return ranges.values().stream().mapToLong(SequenceRanges::lowest).sum();
+  }
+
   /**
    * Number of facts of one lane that were numbered and have not arrived, summed over all
    * collectors. [count]

@@ -18,6 +18,8 @@ public final class SequenceRanges {
   private final TreeMap<Long, Long> runs = new TreeMap<>();
   private long settled;
   private long settledBelow;
+  // The lowest number, once it is settled; -1 while it is stored.
+  private long settledLowest = -1;
   private long newestFirst = -1;
   private long newestLast = -2;
 
@@ -40,6 +42,10 @@ public final class SequenceRanges {
     other.close();
     settled += other.settled;
     settledBelow = Math.max(settledBelow, other.settledBelow);
+    if (other.settledLowest >= 0) {
+      settledLowest =
+          settledLowest < 0 ? other.settledLowest : Math.min(settledLowest, other.settledLowest);
+    }
     other.runs.forEach(this::insert);
   }
 
@@ -68,9 +74,21 @@ public final class SequenceRanges {
     return runs.isEmpty() ? settledBelow : runs.lastEntry().getValue() + 1;
   }
 
+  /** The lowest number that was added; 0 if no number was added. */
+  long lowest() {
+    close();
+    if (settledLowest >= 0) {
+      return runs.isEmpty() ? settledLowest : Math.min(settledLowest, runs.firstKey());
+    }
+    return runs.isEmpty() ? 0 : runs.firstKey();
+  }
+
   public void save(LaneSequence.Builder lane) {
     close();
     lane.setSettled(settled);
+    if (settledLowest >= 0) {
+      lane.setLowest(settledLowest);
+    }
     runs.forEach((first, last) -> lane.addFirsts(first).addLasts(last));
   }
 
@@ -82,6 +100,8 @@ public final class SequenceRanges {
     }
     if (ranges.settled > 0 && !ranges.runs.isEmpty()) {
       ranges.settledBelow = ranges.runs.firstKey();
+      // 0 in a state of a release that did not store it.
+      ranges.settledLowest = lane.getLowest();
     }
     return ranges;
   }
@@ -116,6 +136,7 @@ public final class SequenceRanges {
     if (runs.size() > MAX_RUNS) {
       Map.Entry<Long, Long> oldest = runs.pollFirstEntry();
       settled += oldest.getValue() - oldest.getKey() + 1;
+      settledLowest = settledLowest < 0 ? oldest.getKey() : settledLowest;
       settledBelow = runs.firstKey();
     }
   }

@@ -28,6 +28,13 @@ public final class Application {
    */
   public static final long GRACE_MS = 900_000;
 
+  /**
+   * Upper bound of the completeness of a row whose subject lacks its beginning: an unknown share of
+   * its totals is missing. It is below 0.99, so that such a row is not a reason for a critical
+   * finding or an act.
+   */
+  static final double WITHOUT_BEGINNING = 0.98;
+
   /** The lane of starts and ends; Lane.RESERVED of the plugin. */
   private static final String RESERVED_LANE = "reserved";
 
@@ -45,6 +52,8 @@ public final class Application {
   private final TreeMap<String, Drops> drops = new TreeMap<>();
   private boolean overcounted;
   private boolean reportsSilent;
+  private boolean startSeen;
+  private long rowEpochMs;
   private long rows;
   private long forgetAtMs;
 
@@ -71,6 +80,9 @@ public final class Application {
       drops.put(drop.getCollector(), new Drops(drop.getDropped(), drop.getUnnumbered()));
     }
     overcounted = saved.getOvercounted();
+    // A state of a release without epochs has no flag.
+    startSeen = saved.getStartSeen() || saved.getSoFar().hasName();
+    rowEpochMs = saved.getRowEpochMs();
     rows = saved.getRows();
     forgetAtMs = saved.getForgetAtMs();
   }
@@ -85,11 +97,16 @@ public final class Application {
   }
 
   /**
-   * The state that remains after the grace period: the number of the last row, so that no number is
-   * used twice.
+   * The state that remains after the grace period: the epoch and the number of the last row, so that
+   * no number is used twice.
    */
   static ApplicationState forgotten(ApplicationState saved) {
-    return ApplicationState.newBuilder().setRows(saved.getRows()).build();
+    ApplicationState.Builder state =
+        ApplicationState.newBuilder().setRows(saved.getRows()).setStartSeen(true);
+    if (saved.hasRowEpochMs()) {
+      state.setRowEpochMs(saved.getRowEpochMs());
+    }
+    return state.build();
   }
 
   ApplicationState save() {
@@ -98,7 +115,11 @@ public final class Application {
             .setSoFar(soFar)
             .setLanes(lanes.save())
             .setOvercounted(overcounted)
+            .setStartSeen(startSeen)
             .setRows(rows);
+    if (rowEpochMs > 0) {
+      state.setRowEpochMs(rowEpochMs);
+    }
     drops.forEach(
         (collector, drop) ->
             state
@@ -123,6 +144,22 @@ public final class Application {
     return ++rows;
   }
 
+  /**
+   * End of the first window in this state; 0 if the state is of a release without epochs, whose rows
+   * have no epoch. [ms since epoch]
+   */
+  long rowEpochMs() {
+    return rowEpochMs;
+  }
+
+  /**
+   * Whether facts from before this state are missing: the start of the application did not arrive,
+   * and the first facts that arrived are not the first that its collectors numbered.
+   */
+  boolean lacksBeginning() {
+    return !startSeen && rowEpochMs > 0 && lanes.before() > 0;
+  }
+
   /** When the state of the application can be removed; 0 while it runs. [ms since epoch] */
   long forgetAtMs() {
     return forgetAtMs;
@@ -134,6 +171,9 @@ public final class Application {
    * @param active whether any fact of the application arrived in the window
    */
   void beginWindow(long windowEndMs, long windowMs, boolean active) {
+    if (rows == 0 && rowEpochMs == 0) {
+      rowEpochMs = windowEndMs;
+    }
     reportsSilent = clock.pass(windowEndMs, windowMs, active) && active;
     if (active && hasEnded()) {
       forgetAtMs = Math.max(forgetAtMs, windowEndMs + GRACE_MS);
@@ -250,7 +290,8 @@ public final class Application {
   /**
    * Facts that arrived divided by facts that were numbered; events that Spark dropped before they
    * were numbered count as missing. Returns 0 if more tasks ended than exist, because facts were
-   * counted twice, and null if no fact is numbered.
+   * counted twice, and null if no fact is numbered. Facts from before a state that lacks the
+   * beginning of the application do not count as missing.
    */
   Double completeness() {
     if (overcounted) {
@@ -260,8 +301,15 @@ public final class Application {
     return expected == 0 ? null : (double) lanes.seen() / expected;
   }
 
+  /** Completeness of rows about a subject that started before this state: all facts count. */
+  double completenessWithoutBeginning() {
+    double ofAll = (double) lanes.seen() / (expected() + lanes.before());
+    return overcounted ? 0.0 : Math.min(ofAll, WITHOUT_BEGINNING);
+  }
+
   private long expected() {
-    return lanes.expected() + drops.values().stream().mapToLong(Drops::unnumbered).sum();
+    long before = lacksBeginning() ? lanes.before() : 0;
+    return lanes.expected() - before + drops.values().stream().mapToLong(Drops::unnumbered).sum();
   }
 
   AppLive row(Long startMs, long windowEndMs) {
@@ -290,6 +338,7 @@ public final class Application {
   }
 
   private void start(ApplicationStarted started) {
+    startSeen = true;
     CommonFields.copy(started, soFar);
     executors.add(started);
     silence.idle();

@@ -4,6 +4,7 @@ import com.google.protobuf.Descriptors.FieldDescriptor;
 import io.sparkfuse.contracts.ExecutorLive;
 import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.FailureLive;
 import io.sparkfuse.contracts.LiveRow;
 import io.sparkfuse.contracts.QueryLive;
 import io.sparkfuse.contracts.TaskLive;
@@ -95,15 +96,16 @@ final class ApplicationRows {
     forward(STARTS);
     Long startMs = envelope.hasAppStartMs() ? envelope.getAppStartMs() : null;
     for (ExecutorLive row : application.executorRows(samples, pauses, startMs, windowEndMs)) {
-      add("executor_live").setExecutor(row);
+      // Without its start, an executor has no age and no memory limit.
+      add("executor_live", row.hasAgeMs()).setExecutor(row);
     }
     addStages();
     addFailures();
     for (QueryLive row : application.queryRows(windowEndMs)) {
-      add("query_live").setQuery(row);
+      add("query_live", row.hasStartedMs()).setQuery(row);
     }
     if (active ? hasContent() : application.needsQuietRow()) {
-      add("app_live").setApplication(application.row(startMs, windowEndMs));
+      add("app_live", false).setApplication(application.row(startMs, windowEndMs));
     }
     forward(ENDS);
     addTick();
@@ -143,19 +145,21 @@ final class ApplicationRows {
         Comparator.comparingInt((StageUpdate update) -> update.getStage().getStageId())
             .thenComparingInt(update -> update.getStage().getStageAttempt()));
     for (StageUpdate update : stages) {
-      LiveRow.Builder row = add("stage_live").setStage(update.getStage());
-      if (completeness != null && update.hasEndedShare()) {
-        row.setCompleteness(Math.min(completeness, update.getEndedShare()));
+      LiveRow.Builder row = add("stage_live", update.getStartSeen()).setStage(update.getStage());
+      if (row.hasCompleteness() && update.hasEndedShare()) {
+        row.setCompleteness(Math.min(row.getCompleteness(), update.getEndedShare()));
       }
       for (TaskLive task : update.getTasksList()) {
-        add("task_live").setTask(task);
+        add("task_live", update.getStartSeen()).setTask(task);
       }
     }
   }
 
   private void addFailures() {
     for (StageUpdate update : stages) {
-      update.getFailuresList().forEach(failure -> add("failure_live").setFailure(failure));
+      for (FailureLive failure : update.getFailuresList()) {
+        add("failure_live", update.getStartSeen()).setFailure(failure);
+      }
     }
   }
 
@@ -169,10 +173,23 @@ final class ApplicationRows {
 
   private LiveRow.Builder add(String view) {
     LiveRow.Builder row = envelope.toBuilder().setView(view).setWindowEndMs(windowEndMs);
+    if (application.rowEpochMs() > 0) {
+      row.setRowEpochMs(application.rowEpochMs());
+    }
     if (completeness != null) {
       row.setCompleteness(completeness);
     }
     rows.add(row);
+    return row;
+  }
+
+  /** Adds a row about a subject; {@code startSeen} is whether the start of the subject arrived. */
+  private LiveRow.Builder add(String view, boolean startSeen) {
+    LiveRow.Builder row = add(view);
+    if (application.lacksBeginning() && !startSeen) {
+      row.setIncompleteSinceMs(application.rowEpochMs())
+          .setCompleteness(application.completenessWithoutBeginning());
+    }
     return row;
   }
 

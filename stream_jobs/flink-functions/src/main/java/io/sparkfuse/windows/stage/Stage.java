@@ -32,6 +32,7 @@ public final class Stage {
   private long cpuNs;
   private long firstSuccesses;
   private long forgetAtMs;
+  private boolean startSeen;
 
   Stage() {
     this(StageState.getDefaultInstance());
@@ -50,6 +51,7 @@ public final class Stage {
     cpuNs = saved.getFinishedCpuNs();
     firstSuccesses = saved.getFirstSuccesses();
     forgetAtMs = saved.getForgetAtMs();
+    startSeen = saved.getStartSeen();
   }
 
   /**
@@ -68,7 +70,8 @@ public final class Stage {
         StageState.newBuilder()
             .setSoFar(soFar)
             .setFinishedCpuNs(cpuNs)
-            .setFirstSuccesses(firstSuccesses);
+            .setFirstSuccesses(firstSuccesses)
+            .setStartSeen(startSeen);
     tasks.save(state);
     if (!durations.isEmpty()) {
       state.setDurations(ByteString.copyFrom(Sketches.encode(durations)));
@@ -128,6 +131,11 @@ public final class Stage {
    */
   Long outlivedMs(long windowEndMs) {
     return endedAtMs == null ? null : Math.max(0, windowEndMs - endedAtMs);
+  }
+
+  /** Whether the start of the stage arrived, so that all of its tasks are counted. */
+  boolean startSeen() {
+    return startSeen;
   }
 
   /** CPU time of ended tasks. [ns] */
@@ -196,6 +204,7 @@ public final class Stage {
     if (started == null) {
       return;
     }
+    startSeen = true;
     soFar.setNumTasks(started.getNumTasks()).setSubmittedMs(started.getSubmittedMs());
     if (started.hasName()) {
       soFar.setName(started.getName());

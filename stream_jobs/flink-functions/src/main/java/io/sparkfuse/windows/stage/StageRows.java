@@ -43,6 +43,7 @@ final class StageRows {
         StageUpdate.newBuilder()
             .setStage(row)
             .setOvercounted(stage.isOvercounted())
+            .setStartSeen(stage.startSeen())
             .setFinishedCpuNs(stage.cpuNs());
     if (stage.endedShare() != null) {
       update.setEndedShare(stage.endedShare());

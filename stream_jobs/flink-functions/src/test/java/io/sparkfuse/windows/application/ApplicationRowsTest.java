@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import io.sparkfuse.contracts.AppLive;
 import io.sparkfuse.contracts.ApplicationEnded;
+import io.sparkfuse.contracts.ApplicationStarted;
 import io.sparkfuse.contracts.CollectorHealth;
 import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.Fact;
@@ -175,7 +176,89 @@ class ApplicationRowsTest {
     LiveRow next = last(later, List.of(numbers(0)));
 
     assertEquals(last.getRowSeq() + 1, next.getRowSeq());
+    assertEquals(last.getRowEpochMs(), next.getRowEpochMs());
     assertEquals("running", next.getApplication().getStatus());
+  }
+
+  /** A saved state keeps its epoch; a new state begins a later epoch and numbers its rows from 1. */
+  @Test
+  void lostStateStartsALaterEpoch() throws Exception {
+    Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
+    LiveRow first = last(application, List.of(numbers(0)));
+    LiveRow restored = at(Application.restore(application.save(), 10_000), 10_000, numbers(1));
+    Application lost = Application.restore(ApplicationState.getDefaultInstance(), 15_000);
+    LiveRow later = at(lost, 15_000, numbers(1_000));
+
+    assertEquals(
+        List.of(END_MS, END_MS, 15_000L),
+        List.of(first.getRowEpochMs(), restored.getRowEpochMs(), later.getRowEpochMs()));
+    assertEquals(
+        List.of(1L, 2L, 1L), List.of(first.getRowSeq(), restored.getRowSeq(), later.getRowSeq()));
+  }
+
+  /** Rows of a state that an earlier release saved have no epoch, as before. */
+  @Test
+  void stateWithoutEpochKeepsItsNumbers() throws Exception {
+    ApplicationState saved = ApplicationState.newBuilder().setRows(7).build();
+    LiveRow row = last(Application.restore(saved, END_MS), List.of(numbers(50)));
+
+    assertEquals(8, row.getRowSeq());
+    assertFalse(row.hasRowEpochMs() || row.hasIncompleteSinceMs());
+  }
+
+  /**
+   * If the beginning of an application is missing, only rows about subjects that started before the
+   * state are incomplete; a stage that starts later has full evidence.
+   */
+  @Test
+  void onlySubjectsWithoutStartAreIncomplete() throws Exception {
+    Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
+    StageUpdate.Builder started =
+        StageUpdate.newBuilder()
+            .setStage(StageLive.newBuilder().setStageId(8).setStatus("running"))
+            .setStartSeen(true);
+    List<LiveRow> rows =
+        rows(
+            List.of(
+                numbers(100, 101, 102, 104),
+                stage(7, false, null),
+                WaitingRow.newBuilder().setStage(started).build()),
+            application);
+    LiveRow before = rows.get(0);
+    LiveRow since = rows.get(1);
+    LiveRow whole = rows.get(2);
+
+    assertEquals(List.of(7, 8), List.of(before.getStage().getStageId(), since.getStage().getStageId()));
+    assertEquals(4.0 / 105, before.getCompleteness());
+    assertEquals(END_MS, before.getIncompleteSinceMs());
+    assertEquals(0.8, since.getCompleteness());
+    assertFalse(since.hasIncompleteSinceMs());
+    assertEquals(END_MS, whole.getIncompleteSinceMs());
+    assertEquals(
+        List.of(4L, 5L),
+        List.of(whole.getApplication().getFactsSeen(), whole.getApplication().getFactsExpected()));
+  }
+
+  /** A row without its beginning never counts as complete, however many facts arrived since. */
+  @Test
+  void completenessWithoutBeginningStaysBelowTheLimit() throws Exception {
+    Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
+    LiveRow row = last(application, List.of(numbers(LongStream.range(1, 5_000).toArray())));
+
+    assertEquals(Application.WITHOUT_BEGINNING, row.getCompleteness());
+    assertEquals(1.0, application.completeness());
+  }
+
+  /** A lost first fact of an application whose start arrived counts as lost. */
+  @Test
+  void lostFirstFactCountsAsLostAfterTheStart() throws Exception {
+    Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
+    Fact.Builder start =
+        Fact.newBuilder().setApplicationStarted(ApplicationStarted.newBuilder().setName("orders"));
+    LiveRow row = last(application, List.of(forwarded(start), numbers(1)));
+
+    assertEquals(0.5, row.getCompleteness());
+    assertFalse(row.hasIncompleteSinceMs());
   }
 
   /**
@@ -234,6 +317,14 @@ class ApplicationRowsTest {
       rows.add(row);
     }
     return rows.build();
+  }
+
+  private static LiveRow at(Application application, long windowEndMs, WaitingRow waiting)
+      throws Exception {
+    ApplicationRows rows = new ApplicationRows(application, ENVELOPE, windowEndMs);
+    rows.add(waiting);
+    List<LiveRow> built = rows.build();
+    return built.get(built.size() - 1);
   }
 
   private static LiveRow last(Application application, List<WaitingRow> waiting) throws Exception {
