@@ -27,6 +27,12 @@ LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
 JVM_STOP_SECONDS = 10.0
 JOB_STOP_SECONDS = 15.0
+# What happens after the saved state of a job is removed.
+_AFTER_LOSS = {
+    "windows": "Then the job reads the retained facts again; for applications that started before them, a new epoch "
+    "starts, and their rows are marked incomplete",
+    "detect": "Then the job evaluates new rows without the names and findings of the applications that are running",
+}
 Submit = Callable[[Settings], contextlib.AbstractContextManager[Any]]
 
 
@@ -127,7 +133,10 @@ def _explanation(name: str, reason: str, settings: Settings) -> str:
 
 def _incompatible_checkpoint_message(name: str, settings: Settings) -> str:
     directory = checkpoint_directory(settings.home, name)
-    return f"its checkpoint is of another version of the job; remove {directory} to start without saved state"
+    return (
+        f"its checkpoint is of another version of the job; remove {directory} to start without saved state. "
+        f"{_AFTER_LOSS.get(name, '')}".strip()
+    )
 
 
 def is_incompatible_checkpoint(reason: str) -> bool:

@@ -313,7 +313,7 @@ def _latest_sql(keys: Sequence[str], now_ms: int) -> str:
     return f"""
         SELECT * EXCEPT (place) FROM (
             SELECT *, ROW_NUMBER() OVER (
-                PARTITION BY {", ".join((*_RUN, *keys))} 
+                PARTITION BY {", ".join((*_RUN, *keys))}
                 ORDER BY COALESCE(row_epoch_ms, 0) DESC, row_seq DESC, window_end_ms DESC
             ) AS place
             FROM latest

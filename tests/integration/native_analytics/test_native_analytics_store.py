@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from clickhouse_connect import get_client
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import DatabaseError
 
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics import queries
+from sparkfuse_native_analytics.loader.batch import Records, make_batch
 from sparkfuse_native_analytics.loader.feed import FEEDS
 from sparkfuse_native_analytics.store import migrate as migrator
 from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
@@ -220,3 +223,27 @@ def test_unreachable_store_is_named_without_password() -> None:
         connect(settings)
 
     assert "secret" not in str(refused.value)
+
+
+def test_rows_of_another_epoch_cluster_or_tenant_are_kept(client: Client) -> None:
+    """A row replaces only a row with the same epoch, cluster and tenant, and queries prefer the newest epoch."""
+    stage = {"stage_id": 3, "stage_attempt": 0, "num_tasks": 8, "status": "running"}
+    envelope = {"app_id": "app-1", "app_attempt": 0, "app_start_ms": 1, "window_end_ms": 5_000, "row_seq": 9}
+    places = [(None, "a", "x"), (5_000, "a", "x"), (5_000, "b", "x"), (5_000, "a", "y"), (5_000, "a", "y")]
+    rows = [
+        LiveRow(**envelope, row_epoch_ms=epoch, cluster=cluster, tenant=tenant, stage=stage)
+        for epoch, cluster, tenant in places
+    ]
+    newer = LiveRow(
+        **{**envelope, "row_seq": 1}, row_epoch_ms=90_000, cluster="a", tenant="x", stage={**stage, "num_tasks": 11}
+    )
+    feed = next(feed for feed in FEEDS if feed.table == "live")
+    values = [row.SerializeToString() for row in (newer, *rows)]
+    for name, table in make_batch(feed, Records(0, np.arange(len(values)), values), "topic").tables:
+        client.insert_arrow(name, table)
+    client.command("OPTIMIZE TABLE live FINAL")
+    found = queries.run(client, "app-1")
+
+    assert client.query("SELECT count() FROM live").result_rows == [(5,)]
+    assert found is not None
+    assert [each.num_tasks for each in found.stages] == [11]

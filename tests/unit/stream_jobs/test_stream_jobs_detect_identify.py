@@ -217,9 +217,11 @@ def in_epoch(epoch_ms: int, rows: Iterable[LiveRow]) -> list[LiveRow]:
 
 
 def test_rows_of_a_later_epoch_are_new_although_their_numbers_are_lower():
-    """After the state of the windows job was lost, rows of the later epoch are processed, and older ones are dropped."""
+    """After the state of the windows job was lost, rows of the later epoch are processed, and earlier ones dropped."""
     run, held = Run("app-1", T), in_memory_run_state()
-    before = in_epoch(T, [run.started(T), run.stage_started(T, 3), *(run.stage(T + 5_000 * n, 900, 3) for n in range(9))])
+    before = in_epoch(
+        T, [run.started(T), run.stage_started(T, 3), *(run.stage(T + 5_000 * n, 900, 3) for n in range(9))]
+    )
     since = in_epoch(T + 10_000, [run.stage(T + 50_000, 900, 3), run.stage(T + 55_000, 900, 3)])
 
     assert [row.row_epoch_ms for row in process(before, held) if isinstance(row, LiveRow)] == [T] * len(before)
