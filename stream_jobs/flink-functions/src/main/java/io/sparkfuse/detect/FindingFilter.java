@@ -18,8 +18,8 @@ import org.apache.flink.types.Row;
  * <p>Passes rows on which a rule matches, later rows of the same subjects ({@link LingerFilter}),
  * and the end of the application. While a subject of the run is in its linger time (the time after
  * its last match), also passes ends of stages and executors. The input has the columns run_key,
- * payload, severities, kind, subject, ends, incomplete, window_end_ms and linger_ms. The output is a {@link
- * FrameBuffer} of the severities and the payload.
+ * payload, severities, kind, subject, ends, incomplete, window_end_ms and linger_ms. The output is
+ * a {@link FrameBuffer} of the severities and the payload.
  */
 @DataTypeHint("ROW<watched BYTES>")
 public final class FindingFilter extends ProcessTableFunction<Row> {

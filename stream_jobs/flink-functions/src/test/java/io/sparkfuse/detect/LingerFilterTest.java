@@ -49,7 +49,9 @@ class LingerFilterTest {
     assertTrue(filter.hasMatches());
   }
 
-  /** Rows that lack their beginning pass as long as they come, but only for subjects that matched. */
+  /**
+   * Rows that lack their beginning pass as long as they come, but only for subjects that matched.
+   */
   @Test
   void incompleteRowsExtendTheLinger() throws Exception {
     passes(true, 0);

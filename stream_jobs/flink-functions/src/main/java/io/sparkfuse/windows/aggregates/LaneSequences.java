@@ -46,7 +46,9 @@ public final class LaneSequences {
     return ranges.values().stream().mapToLong(SequenceRanges::expected).sum();
   }
 
-  /** Facts that the collectors numbered before the first fact of their lane that arrived. [count] */
+  /**
+   * Facts that the collectors numbered before the first fact of their lane that arrived. [count]
+   */
   public long before() {
     return ranges.values().stream().mapToLong(SequenceRanges::lowest).sum();
   }

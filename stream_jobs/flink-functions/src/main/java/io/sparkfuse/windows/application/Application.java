@@ -97,8 +97,8 @@ public final class Application {
   }
 
   /**
-   * The state that remains after the grace period: the epoch and the number of the last row, so that
-   * no number is used twice.
+   * The state that remains after the grace period: the epoch and the number of the last row, so
+   * that no number is used twice.
    */
   static ApplicationState forgotten(ApplicationState saved) {
     ApplicationState.Builder state =
@@ -145,8 +145,8 @@ public final class Application {
   }
 
   /**
-   * End of the first window in this state; 0 if the state is of a release without epochs, whose rows
-   * have no epoch. [ms since epoch]
+   * End of the first window in this state; 0 if the state is of a release without epochs, whose
+   * rows have no epoch. [ms since epoch]
    */
   long rowEpochMs() {
     return rowEpochMs;

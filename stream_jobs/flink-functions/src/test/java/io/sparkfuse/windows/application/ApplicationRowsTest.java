@@ -180,7 +180,9 @@ class ApplicationRowsTest {
     assertEquals("running", next.getApplication().getStatus());
   }
 
-  /** A saved state keeps its epoch; a new state begins a later epoch and numbers its rows from 1. */
+  /**
+   * A saved state keeps its epoch; a new state begins a later epoch and numbers its rows from 1.
+   */
   @Test
   void lostStateStartsALaterEpoch() throws Exception {
     Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
@@ -228,7 +230,8 @@ class ApplicationRowsTest {
     LiveRow since = rows.get(1);
     LiveRow whole = rows.get(2);
 
-    assertEquals(List.of(7, 8), List.of(before.getStage().getStageId(), since.getStage().getStageId()));
+    assertEquals(
+        List.of(7, 8), List.of(before.getStage().getStageId(), since.getStage().getStageId()));
     assertEquals(4.0 / 105, before.getCompleteness());
     assertEquals(END_MS, before.getIncompleteSinceMs());
     assertEquals(0.8, since.getCompleteness());
