@@ -21,7 +21,7 @@ from sparkfuse_native_analytics.topic_records import ANSWER_SECONDS, TopicError,
 TOPIC = "dead-letters"
 # Other topics contain signed records with a limited lifetime, receipts, or state that a component writes again itself.
 REPLAYABLE = ("facts", "live", "findings")
-# Values of dead letters are truncated to this size.
+# The producer is flushed when its queue has more records than this.
 MAX_IN_QUEUE = 1_000
 _CLIENT = "sparkfuse-dead-letters"
 

@@ -115,8 +115,9 @@ def _switch(action: str, target: Target, home: Path, key: Path | None, wait: flo
     from sparkfuse_native_analytics.fuse_controller.signing import sign
 
     settings = settings_of_stack(home)
+    key_file = _key_file(key, home)
     try:
-        private = load_private_key(_key_file(key, home))
+        private = load_private_key(key_file)
     except KeyUnusableError as error:
         raise StartError(str(error), USAGE) from error
     signal = make_switch(action, target, time.time_ns() // 1_000_000)
@@ -128,8 +129,8 @@ def _switch(action: str, target: Target, home: Path, key: Path | None, wait: flo
         typer.echo(f"{target.app_id}: {outcome}, {answer.reason}")
     if answer is None:
         raise StartError(
-            f"{target.app_id} did not answer within {wait:g} s; check that it runs and that "
-            "spark.sparkfuse.fuse.publicKeys names the public key"
+            f"{target.app_id} did not answer within {wait:g} s; check that it runs, and that its "
+            f"spark.sparkfuse.fuse.publicKeys has a valid entry of purpose {SWITCH} with the public key of {key_file}"
         )
     if outcome != "ended":
         raise typer.Exit(1)

@@ -25,7 +25,11 @@ class Format(StrEnum):
 
 Principals = Annotated[
     list[str] | None,
-    typer.Option("--principal", help="Principal of a role, as role=User:name; may be repeated. Default: all roles."),
+    typer.Option(
+        "--principal",
+        help="Principal of one role, such as job=User:spark; may be repeated, and then only these roles get "
+        "permissions. Default: every role, as User:sparkfuse-ROLE.",
+    ),
 ]
 Prefix = Annotated[str, typer.Option("--prefix", help="Prefix of the topics (default: SPARKFUSE_TOPIC_PREFIX).")]
 Form = Annotated[Format, typer.Option("--format", help="Print commands of kafka-acls, or one JSON document.")]

@@ -61,7 +61,7 @@ class ActRegistry:
         """
         if record.step == VERIFIED and record.signal_id in self._acts:
             self._acts[record.signal_id] = replace(self._acts[record.signal_id], outcome=record.outcome)
-        # A probe of work without a finding has the step "probed", which is not an act.
+        # The audit record of a control sample has the step "probed", so it is not added as an act.
         act_id = record.signal_id or f"record-{record.sequence}"
         if record.step not in (SENT, WOULD_ACT) or act_id in self._acts:
             return

@@ -125,9 +125,8 @@ class FuseControllerService:
         try:
             step()
         except OSError as error:
-            # The transaction was aborted, so neither the record nor the signal was written; the next pass of the loop
-            # retries.
-            _log.error("a step was not written: %s", error)
+            # The next pass of the loop retries.
+            _log.error("a transaction was aborted; neither its audit records nor its signals were written: %s", error)
 
     def _show(self) -> None:
         self._metrics.show(

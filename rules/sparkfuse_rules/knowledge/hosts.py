@@ -14,9 +14,9 @@ WINDOW_MS = 600_000
 MOST_HOSTS = 1_000
 MOST_IDS = 8
 # The slowest task of a stage indicates a slow host only under these conditions. The task has less than twice the data
-# of the median task. The task loses a share of the stage's time, as in the rule task_straggler. The task loses more
-# time than a cold start on a busy machine does (up to 28 s measured). Applications that start on one host at the same
-# time all have cold starts.
+# of the median task. The time that the task loses is at least a quarter of the stage's time, as in the rule
+# task_straggler. The task loses more time than a cold start on a busy machine does (up to 28 s measured). Applications
+# that start on one host at the same time all have cold starts.
 MAX_BYTES_RATIO = 2.0
 MIN_LOST_SHARE = 0.25
 MIN_LOST_MS = 30_000

@@ -76,7 +76,10 @@ def test_later_runs_do_not_count() -> None:
 
 
 def test_driver_idle_time_exists_for_applications() -> None:
-    """An application has an expected idle time for jobs of the usual duration; a stage has none."""
+    """An application's explanation has the p95 of its time between jobs; a stage's explanation has none.
+
+    The p95 is that of a run whose other time is as usual.
+    """
     whole = [replace(run(number), between_jobs_ms=6_000) for number in range(6)]
     found = explain(whole, NOW).between_p95_ms
 

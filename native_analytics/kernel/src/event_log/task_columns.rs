@@ -1,4 +1,5 @@
-//! Builds the columns of the task tables from the slots of rows.
+//! Builds the columns of the task tables from parsed task events; a `Row` holds each value of an
+//! event in a numbered slot.
 
 use foldhash::HashMap;
 use std::sync::{Arc, OnceLock};

@@ -18,8 +18,8 @@ from sparkfuse_stream_jobs.detect.baselines import job_of
 from sparkfuse_stream_jobs.detect.host_observations import HostReport
 from sparkfuse_stream_jobs.detect.state.codec import Codec, unpickle
 
-# The first byte of each content between Identify and AcrossRuns: a row that gets expectations, a row that is passed
-# on unchanged, a baseline with one sample, a host report, a display name.
+# The first byte of each message from Identify to AcrossRuns shows what it contains, in this order: a row that gets
+# expectations, a row that is passed on unchanged, a baseline with one sample, a host report, a display name.
 ROW, PASSED, BASELINE, HOSTS, NAME = b"r", b"p", b"b", b"h", b"n"
 _SEPARATOR = "\x1f"
 _LENGTH = struct.Struct(">I")
