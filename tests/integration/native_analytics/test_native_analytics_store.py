@@ -227,8 +227,14 @@ def test_unreachable_store_is_named_without_password() -> None:
 
 def test_rows_of_another_epoch_cluster_or_tenant_are_kept(client: Client) -> None:
     """A row replaces only a row with the same epoch, cluster and tenant, and queries prefer the newest epoch."""
-    stage = {"stage_id": 3, "stage_attempt": 0, "num_tasks": 8, "status": "running"}
-    envelope = {"app_id": "app-1", "app_attempt": 0, "app_start_ms": 1, "window_end_ms": 5_000, "row_seq": 9}
+    stage: dict[str, Any] = {"stage_id": 3, "stage_attempt": 0, "num_tasks": 8, "status": "running"}
+    envelope: dict[str, Any] = {
+        "app_id": "app-1",
+        "app_attempt": 0,
+        "app_start_ms": 1,
+        "window_end_ms": 5_000,
+        "row_seq": 9,
+    }
     places = [(None, "a", "x"), (5_000, "a", "x"), (5_000, "b", "x"), (5_000, "a", "y"), (5_000, "a", "y")]
     rows = [
         LiveRow(**envelope, row_epoch_ms=epoch, cluster=cluster, tenant=tenant, stage=stage)

@@ -172,7 +172,7 @@ def row_of(seen: Seen, app_id: str, stage: int, after_epoch_ms: int) -> LiveRow 
 
 
 def stored_epochs(store_url: str, seen: Seen, app_id: str) -> list[int]:
-    """Store all rows, the oldest epoch last; return the epochs of the stored rows, of which none replaced another."""
+    """Store all rows, the oldest epoch last, and return the epochs of the stored rows."""
     client = connect(empty_database(store_url))
     migrate(client)
     feed = next(feed for feed in FEEDS if feed.table == "live")
