@@ -12,6 +12,7 @@ from confluent_kafka.admin import _ConsumerGroupTopicPartitions as GroupOffsets
 from sparkfuse_contracts.kafka_clients import client_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
+from tests.waiting import wait_for
 
 ANSWER_SECONDS = 30.0
 DENIED = {
@@ -30,19 +31,20 @@ def _allowed(attempt: Callable[[], object]) -> bool:
 
     An attempt is repeated while the broker has no coordinator yet for the group or the transactional id.
     """
-    until = time.monotonic() + ANSWER_SECONDS
-    while True:
+
+    def look() -> list[bool]:
         try:
             attempt()
         except KafkaException as error:
             code = error.args[0].code()
+            if code in STARTING:
+                return []
             if code in DENIED:
-                return False
-            if code not in STARTING or time.monotonic() > until:
-                raise
-            time.sleep(0.1)
-        else:
-            return True
+                return [False]
+            raise
+        return [True]
+
+    return wait_for(look, ANSWER_SECONDS, "the coordinator")[0]
 
 
 class Attempts:

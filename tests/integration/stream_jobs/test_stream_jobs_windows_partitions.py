@@ -87,7 +87,7 @@ def test_open_transaction_of_a_dead_shipper_makes_no_fact_late(seen: Seen) -> No
     run_to_its_end(waiting)
 
     assert ended(seen, waiting) == (TASKS, 1.0)
-    assert time.monotonic() - began > TRANSACTION_SECONDS / 2, "the transaction did not delay the facts behind it"
+    assert time.monotonic() - began > TRANSACTION_SECONDS / 2, "the transaction did not delay the later facts"
 
 
 def test_added_partitions_are_read(seen: Seen) -> None:
