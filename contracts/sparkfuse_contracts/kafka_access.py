@@ -24,6 +24,7 @@ REQUEST_SECONDS = 10.0
 """How long to wait for the answer to one request; then the request is sent again until ANSWER_SECONDS have passed.
 
 A request that the client sent before a coordinator was elected may stay unanswered, so it must be sent again.
+If no broker accepts a connection during the first request, the request is not sent again.
 """
 NEW_TOPIC_SECONDS = 3.0
 """The longest time after which a broker lists a topic that was just created."""
@@ -190,7 +191,7 @@ class KafkaAccess:
             raise KafkaUnavailableError(_denied(self._settings, f"{' and '.join(denied)} {resource}"))
 
     def _ask(self, request: Callable[[], Any]) -> Mapping[Any, Future[Any]]:
-        """Send a request, repeat it while the broker starts, and return its futures, which are all done."""
+        """Send a request, repeat it while a reachable broker starts, and return its futures, which are all done."""
         from confluent_kafka import KafkaError, KafkaException
 
         starting = {
@@ -206,7 +207,8 @@ class KafkaAccess:
                 self._wait(future)
             errors = [future.exception() for future in futures.values()]
             codes = {error.args[0].code() for error in errors if isinstance(error, KafkaException)}
-            if not codes & starting or time.monotonic() > until:
+            unreachable = KafkaError._ALL_BROKERS_DOWN in {error.code() for error in self._errors}  # noqa: SLF001 - as above
+            if not codes & starting or unreachable or time.monotonic() > until:
                 return futures
             time.sleep(POLL_SECONDS)
 

@@ -70,7 +70,8 @@ def define(
     for name in TABLES:
         tables.execute_sql(text(name, settings))
     for name in VIEWS:
-        # A view from SQL text is validated again when it is used, which fails in Flink 2.3 for process table functions.
+        # Not CREATE TEMPORARY VIEW: Flink 2.3 validates the SQL of such a view again when the view is used, and this
+        # fails for process table functions.
         tables.create_temporary_view(name, tables.sql_query(text(name, settings)))
     inserts = tables.create_statement_set()
     for name in INSERTS:

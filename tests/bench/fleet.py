@@ -93,7 +93,7 @@ class _Running:
 
 @dataclass
 class _Task:
-    """A running task: the fact of its end, its start and its executor."""
+    """A running task: its start time, its executor, and the fact to send when it ends."""
 
     end: fact_pb2.TaskEnded
     began_ms: int

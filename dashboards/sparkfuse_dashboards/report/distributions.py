@@ -80,8 +80,7 @@ def bins(values: Numbers) -> list[dict[str, float]]:
     lowest = math.floor(math.log10(float(positive.min())) * _BINS_A_DECADE)
     highest = math.floor(math.log10(float(positive.max())) * _BINS_A_DECADE) + 1
     edges = 10.0 ** (np.arange(lowest, highest + 1) / _BINS_A_DECADE)
-    # The rounded logarithm of an edge may be above the least or below the highest value, so the outer edges are
-    # corrected.
+    # Because of rounding, the first edge may be above the least value, or the last edge below the highest value.
     edges[0], edges[-1] = min(edges[0], positive.min()), max(edges[-1], positive.max())
     counts, _ = np.histogram(positive, edges)
     return found + [

@@ -10,8 +10,9 @@ firing      false for at least ``keep_firing_for``         resolved
 firing      the subject ends or rows stop                  resolved, once ``keep_firing_for`` is over
 ==========  =============================================  =====================================
 
-A row that lacks its beginning, because the state of the windows job was lost, does not show that a condition that was
-true before is false: it resolves no finding of an earlier epoch, and does not lower the severity of a firing rule.
+After the windows job has lost its state, a row can lack the facts from before the loss.
+If the condition of a rule is false for such a row, the condition may still hold: the row resolves no finding of an
+earlier epoch, and does not lower the severity of a firing rule.
 """
 
 from __future__ import annotations

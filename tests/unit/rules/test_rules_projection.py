@@ -49,7 +49,7 @@ def test_remaining_tasks_run_in_whole_waves():
     ],
 )
 def test_stage_is_projected_from_the_third_wave(change, remaining):
-    """A stage has a projection as soon as less than half of its tasks ran cold, and until no task remains."""
+    """A stage has a projection once more than two waves of tasks have succeeded; it is 0 if no task waits to start."""
     usual = {**STAGE, "elapsed_ms": 10_000, "duration_p50_ms": 4_000.0, "duration_p95_ms": 6_000.0,
              "finished_duration_ms": 0}  # fmt: skip
 

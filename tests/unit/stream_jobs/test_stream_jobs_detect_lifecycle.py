@@ -514,7 +514,7 @@ def test_row_without_its_beginning_does_not_lower_the_severity():
 
 
 def test_application_recovers_within_an_hour_of_the_epoch():
-    """A finding of an application that lost its beginning resolves an hour after the epoch began, if it is not true."""
+    """If rows lack the facts from before the epoch, a finding that no longer holds resolves after one hour."""
     tracked = TrackedRun(Times("app_live"))
     tracked.row(since(tracked.run.application(T + W), T, incomplete=False), HOLDS)
     for window in range(2, 800):

@@ -282,7 +282,7 @@ impl PrefetchReader {
                 return Ok(None);
             }
             let (next, helper_runs) = (self.next, chunks.helper_runs);
-            // If nothing needs decompression, the reader has nothing to do: the helper thread reads the source.
+            // While the helper thread runs, the calling thread fills chunks only if they need decompression.
             let may_read = !chunks.ended && !chunks.is_full() && (self.shared.format.is_some() || !helper_runs);
             drop(chunks);
             if may_read
