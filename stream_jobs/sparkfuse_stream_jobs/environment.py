@@ -38,8 +38,10 @@ FUNCTIONS_JAR = "sparkfuse-flink-functions.jar"
 DEFAULT_JVM_ARGS = "-Xms256m -Xmn112m -Xmx1g -XX:+ExitOnOutOfMemoryError -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # What the program needs on every cluster; all other options belong to the deployment.
 PROGRAM: Mapping[str, str] = {
-    # Without a uid on each operator, a new statement makes old checkpoints unusable.
+    # Each SQL operator gets a uid; operator_uids.py fixes those of operators with state.
     "table.exec.uid.generation": "ALWAYS",
+    # Saved state is divided by this number, so a savepoint can only be restored with the same one.
+    "pipeline.max-parallelism": "128",
     "table.local-time-zone": "UTC",
     "pipeline.object-reuse": "true",
 }

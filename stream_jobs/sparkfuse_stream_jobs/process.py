@@ -19,20 +19,14 @@ from typing import IO, Any
 
 from sparkfuse_contracts.kafka_access import KafkaUnavailableError
 from sparkfuse_contracts.settings import SettingError, Settings
-from sparkfuse_stream_jobs.checkpoints import checkpoint_directory
 from sparkfuse_stream_jobs.errors import MissingPartError, StartError
 from sparkfuse_stream_jobs.placement import on_cluster, runs_beside_job
+from sparkfuse_stream_jobs.state_refusal import is_refusal, refusal_message
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
 JVM_STOP_SECONDS = 10.0
 JOB_STOP_SECONDS = 15.0
-# What happens after the saved state of a job is removed.
-_AFTER_LOSS = {
-    "windows": "Then the job reads the retained facts again; for applications that started before them, a new epoch "
-    "starts, and their rows are marked incomplete",
-    "detect": "Then the job evaluates new rows without the names and findings of the applications that are running",
-}
 Submit = Callable[[Settings], contextlib.AbstractContextManager[Any]]
 
 
@@ -71,9 +65,9 @@ def run_job(name: str, submit: Submit) -> int:
         return error.exit_code if isinstance(error, StartError) else StartError.exit_code
     except Exception as error:
         # Flink checks the checkpoint before it starts the job, and its message is a long Java stack trace.
-        if not is_incompatible_checkpoint(str(error)):
+        if not is_refusal(str(error)):
             raise
-        print(f"sparkfuse {name}: {_incompatible_checkpoint_message(name, settings)}", file=sys.stderr)
+        print(f"sparkfuse {name}: {refusal_message(name, settings.home)}", file=sys.stderr)
         return StartError.exit_code
 
 
@@ -108,8 +102,7 @@ def _watch(name: str, job: Any, stop: threading.Event, settings: Settings) -> in
             LOG.error("%s: the JVM does not answer: %s", name, _first_line(error))
             return 1
         if status in {"FAILED", "FINISHED", "CANCELED", "SUSPENDED"}:
-            LOG.error("%s: the job is %s: %s", name, status, _explanation(name, _reason(job), settings))
-            return 1
+            return _explain_end(name, status, job, settings)
     LOG.info("%s is stopping", name)
     cancelling = threading.Thread(target=_cancel, args=(job,), daemon=True)
     cancelling.start()
@@ -124,33 +117,30 @@ def _cancel(job: Any) -> None:
         LOG.warning("the job could not be cancelled: %s", _first_line(error))
 
 
-def _explanation(name: str, reason: str, settings: Settings) -> str:
-    """Return the reason with a hint about what the user can do."""
-    if not is_incompatible_checkpoint(reason):
-        return f"{reason}; details are in {settings.home / 'logs'}"
-    return _incompatible_checkpoint_message(name, settings)
+def _explain_end(name: str, status: str, job: Any, settings: Settings) -> int:
+    """Log why the job ended by itself, and return the exit code."""
+    error = _error_of(job)
+    if error and is_refusal(error):
+        LOG.error("%s: %s", name, refusal_message(name, settings.home))
+        return StartError.exit_code
+    logs = settings.home / "logs"
+    LOG.error("%s: the job is %s: %s; details are in %s", name, status, _last_cause(error), logs)
+    return 1
 
 
-def _incompatible_checkpoint_message(name: str, settings: Settings) -> str:
-    directory = checkpoint_directory(settings.home, name)
-    return (
-        f"its checkpoint is of another version of the job; remove {directory} to start without saved state. "
-        f"{_AFTER_LOSS.get(name, '')}".strip()
-    )
-
-
-def is_incompatible_checkpoint(reason: str) -> bool:
-    """Whether Flink's message reports that the job's operators differ from those in the checkpoint."""
-    return "Cannot map checkpoint/savepoint state for operator" in reason
-
-
-def _reason(job: Any) -> str:
+def _error_of(job: Any) -> str:
+    """Return the text of the error that ended the job, or an empty string if its input has ended."""
     try:
         job.get_job_execution_result().result()
-    except Exception as error:  # the message of this error is the answer
-        causes = [line.strip() for line in str(error).splitlines() if line.strip().startswith("Caused by:")]
-        return (causes[-1].removeprefix("Caused by:").strip() if causes else _first_line(error))[:500]
-    return "its input has ended"
+    except Exception as error:  # the text of this error is the answer
+        return str(error) or type(error).__name__
+    return ""
+
+
+def _last_cause(error: str) -> str:
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by:").strip() for line in lines if line.startswith("Caused by:")]
+    return [*(lines[:1] or ["its input has ended"]), *causes][-1][:500]
 
 
 def _first_line(error: BaseException) -> str:

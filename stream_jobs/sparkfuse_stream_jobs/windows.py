@@ -14,6 +14,7 @@ from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.kafka_access import require_access
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_stream_jobs.environment import create_tables, fill, table_environment
+from sparkfuse_stream_jobs.operator_uids import start
 from sparkfuse_stream_jobs.placement import runs_beside_job
 from sparkfuse_stream_jobs.process import run_job
 from sparkfuse_stream_jobs.ticks import DISCOVERY_MS, IDLE_MS, Ticks
@@ -48,8 +49,16 @@ VIEWS = (
     "forwarded_facts",
     "application_inputs",
 )
-# Add new statements at the end: operator uids follow this order, so a statement in between would restore wrong state.
 INSERTS = ("insert_live", "insert_dead_letters")
+# The SQL operators with state, and their uids in savepoints; process table functions have their uids in the SQL. A uid
+# never changes, except when the state of the operator becomes incompatible: then it gets a new one.
+UIDS: Mapping[str, str] = {
+    "1_kafka": r"^KafkaSource-\S+\.facts\b",
+    "6_global-window-aggregate": r"^GlobalWindowAggregate\b.*groupBy=\[[^]]*\bstage_attempt\]",
+    "15_global-window-aggregate": r"^GlobalWindowAggregate\b.*groupBy=\[[^]]*\bkafka_partition\]",
+    "26_sink": r"^live_rows\[",
+    "28_sink": r"^dead_letters\[",
+}
 # Memory shared by RocksDB's cache, RocksDB's write buffers and the buffers of the windows. If this memory is large
 # enough, the inputs of a window are removed before RocksDB flushes them to disk. Flink's default of 128 MB is too small
 # for that.
@@ -97,15 +106,17 @@ def submit(settings: Settings) -> Iterator[Any]:
     Raises MissingPartError if a jar or Java is missing, and KafkaUnavailableError.
     """
     topics = require_access(settings, "windows")
-    _, tables = table_environment("windows", settings, mini_cluster={"taskmanager.memory.managed.size": MANAGED_MEMORY})
-    result = define(tables, settings).execute()
+    environment, tables = table_environment(
+        "windows", settings, mini_cluster={"taskmanager.memory.managed.size": MANAGED_MEMORY}
+    )
+    job = start(environment, define(tables, settings), UIDS)
     if not runs_beside_job():
-        yield result.get_job_client()
+        yield job
         return
     # Metrics start after the job, because the supervisor regards the metrics as the sign that the job runs.
     sent = serve_metrics(settings)
     with Ticks(settings, [len(topics[name].partitions) for name in ("facts", "live")], sent.inc):
-        yield result.get_job_client()
+        yield job
 
 
 def main() -> int:

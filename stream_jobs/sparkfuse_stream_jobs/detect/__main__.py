@@ -18,9 +18,10 @@ from sparkfuse_rules.errors import RuleError
 from sparkfuse_rules.owners import read_owners
 from sparkfuse_rules.prices import read_prices
 from sparkfuse_stream_jobs.detect.alerts import MIN_FIRING_MS, RESEND_MS, RESOLVED_FOR_MS, PublishIntervals
-from sparkfuse_stream_jobs.detect.job import NAME, Options, build
+from sparkfuse_stream_jobs.detect.job import NAME, UIDS, Options, build
 from sparkfuse_stream_jobs.detect.metrics import detect_metrics
 from sparkfuse_stream_jobs.errors import MissingPartError, StartError
+from sparkfuse_stream_jobs.operator_uids import start
 from sparkfuse_stream_jobs.process import run_job
 
 LOG = logging.getLogger(__name__)
@@ -41,9 +42,9 @@ def submit(options: Options, settings: Settings) -> Iterator[Any]:
     catalog = _catalog(options, settings)
     require_access(settings, NAME)
     serve_metrics(settings)
-    result = build(settings, catalog, options).execute()
+    job = start(*build(settings, catalog, options), UIDS)
     LOG.info("detect evaluates %d rules: %s", len(catalog), ", ".join(catalog))
-    yield result.get_job_client()
+    yield job
 
 
 def serve_metrics(settings: Settings) -> None:

@@ -1,8 +1,7 @@
 """The graph of the detect job: live, prefilter, Identify, AcrossRuns, rules, prefilter, Lifecycle, Alerts, findings.
 
 The prefilters and the rules are SQL and Java, the other steps are Python; between them rows travel as encoded LiveRows.
-Flink matches the state in a checkpoint to operators by their order and uids: append operators, never insert or rename
-one.
+Flink finds the state of an operator in a checkpoint by its uid, so a uid never changes.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from sparkfuse_stream_jobs.placement import on_cluster
 from sparkfuse_stream_jobs.ticks import DISCOVERY_MS, IDLE_MS
 
 if TYPE_CHECKING:
-    from pyflink.datastream import DataStream, KeyedStream
+    from pyflink.datastream import DataStream, KeyedStream, StreamExecutionEnvironment
     from pyflink.table import StatementSet, StreamTableEnvironment, Table
 
 NAME = "detect"
@@ -73,6 +72,13 @@ CREATE TABLE {table} (`record_key` STRING, `record_value` {value_type}) WITH (
 # has many old objects: the searches took a sixteenth of its CPU time at 500 applications. The objects of a row have no
 # cycles.
 YOUNG_OBJECTS = 20_000
+# The SQL operators with state, and their uids in savepoints; other operators have their uids below.
+UIDS: Mapping[str, str] = {
+    "1_kafka": r"^KafkaSource-\S+\.live_by_window\b",
+    "17_sink": r"^findings_records\[",
+    "20_sink": r"^baselines_records\[",
+    "22_sink": r"^names_records\[",
+}
 # The sizes of PyFlink's own caches. These caches contain only the writes of a bundle; reads use state/state_cache.py.
 PYTHON_STATE: Mapping[str, str] = {
     "python.state.cache-size": "1000",
@@ -90,10 +96,10 @@ class Options:
     intervals: PublishIntervals = field(default_factory=PublishIntervals)
 
 
-def build(settings: Settings, catalog: Catalog, options: Options) -> StatementSet:
-    """Start the environment and plan the job; ``execute()`` of the result runs it."""
+def build(settings: Settings, catalog: Catalog, options: Options) -> tuple[StreamExecutionEnvironment, StatementSet]:
+    """Start the environment and plan the job; ``operator_uids.start`` runs it."""
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
-    _, tables = table_environment(
+    environment, tables = table_environment(
         NAME, settings, program=PYTHON_STATE, mini_cluster=mini_cluster_options(settings, options)
     )
     _define(tables, settings)
@@ -105,7 +111,7 @@ def build(settings: Settings, catalog: Catalog, options: Options) -> StatementSe
     statements.add_insert_sql(_insert(tables, settings, "baselines", of_baselines))
     of_names = f"SELECT record_key, payload FROM {rows} WHERE record_kind = 'name'"
     statements.add_insert_sql(_insert(tables, settings, "names", of_names, "BYTES"))
-    return statements
+    return environment, statements
 
 
 def mini_cluster_options(settings: Settings, options: Options) -> dict[str, str]:

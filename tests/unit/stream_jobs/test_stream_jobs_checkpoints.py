@@ -10,7 +10,8 @@ import pytest
 
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_stream_jobs.checkpoints import latest_checkpoint, remove_outdated
-from sparkfuse_stream_jobs.process import is_incompatible_checkpoint, run_job
+from sparkfuse_stream_jobs.process import run_job
+from sparkfuse_stream_jobs.state_refusal import is_refusal
 
 INCOMPATIBLE = (
     "java.lang.IllegalStateException: Failed to rollback to checkpoint/savepoint file:/x. Cannot map "
@@ -64,17 +65,26 @@ def test_folders_of_retained_checkpoints_stay(tmp_path: Path) -> None:
     assert latest_checkpoint(tmp_path) == retained
 
 
-def test_incompatible_checkpoint_is_recognised() -> None:
-    """An incompatible checkpoint is distinguished from other failures of the start."""
-    assert is_incompatible_checkpoint(INCOMPATIBLE)
-    assert not is_incompatible_checkpoint("org.apache.kafka.common.errors.TimeoutException: no answer")
+@pytest.mark.parametrize(
+    "reason",
+    [
+        INCOMPATIBLE,
+        "org.apache.flink.util.StateMigrationException: The new state serializer must not be incompatible with the old",
+        "java.lang.IllegalStateException: The saved state has format 2, which is newer than this release",
+        "sparkfuse_stream_jobs.detect.state.codec.SavedStateError: the saved state is of another release",
+    ],
+)
+def test_refused_state_is_recognised(reason: str) -> None:
+    """Saved state that does not fit is distinguished from other failures of the start."""
+    assert is_refusal(reason)
+    assert not is_refusal("org.apache.kafka.common.errors.TimeoutException: no answer")
 
 
 @pytest.mark.parametrize("other_failure", [False, True])
-def test_incompatible_checkpoint_names_the_folder_to_remove(
+def test_refusal_names_the_runbook_and_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], other_failure: bool
 ) -> None:
-    """If the checkpoint is incompatible, the error is one sentence that names the folder to remove.
+    """If saved state does not fit, the error names the runbook and the folder with the state.
 
     Other errors are raised unchanged.
     """
@@ -93,5 +103,7 @@ def test_incompatible_checkpoint_names_the_folder_to_remove(
         return
     assert run_job("detect", submit) == 2
     output = capsys.readouterr().err
-    assert f"remove {tmp_path / 'checkpoints' / 'detect'} to start without saved state" in output
+    assert "Start the last release again, or start this release without saved state" in output
+    assert "(docs/runbooks/upgrade.md)" in output
+    assert f"If you remove {tmp_path / 'checkpoints' / 'detect'}," in output
     assert "Traceback" not in output

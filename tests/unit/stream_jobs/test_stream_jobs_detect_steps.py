@@ -88,6 +88,28 @@ def test_state_of_the_first_version_is_decoded():
     assert subject.rules["slow"] == lifecycle_state.RuleInstance("warning", 1, 2, 3, 2, finding=b"x")
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        pickle.dumps({"job_key": "orders", "run_key": "r", "state_format": codec.STATE_FORMAT + 1}),
+        pickle.dumps({"stages": 3}),
+        b"csparkfuse_rules.knowledge.allocation\nAllocationOfALaterRelease\n.",
+    ],
+    ids=["newer format", "missing field", "unknown class"],
+)
+def test_state_that_cannot_be_read_is_refused(content: bytes):
+    """State of a newer format, without a necessary field, or with an unknown class raises SavedStateError."""
+    with pytest.raises(codec.SavedStateError):
+        codec.record_codec(run_state.ApplicationState).decode(content)
+
+
+def test_state_of_this_format_is_accepted():
+    """A value that names the current format is decoded."""
+    content = pickle.dumps({"name": "save", "state_format": codec.STATE_FORMAT})
+
+    assert codec.record_codec(run_state.StageState).decode(content) == run_state.StageState(name="save")
+
+
 def test_post_end_rules_are_found_by_their_columns():
     """Rules for rows after the end of a stage or application are recognised by their columns, not by a list."""
     assert rule_sql.post_end_rules(load_catalog()) == {

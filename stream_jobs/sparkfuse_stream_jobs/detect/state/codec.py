@@ -1,6 +1,8 @@
 """Encodes state values as bytes that an older or newer version of the job can still decode.
 
 A field that the decoding job does not know is ignored; a field that the encoding job did not know gets its default.
+If an older job would compute wrong results from the fields of a newer one, the newer job increases ``STATE_FORMAT`` and
+stores it as the field ``state_format`` of the value. Values without this field have format 1.
 """
 
 from __future__ import annotations
@@ -12,8 +14,13 @@ from typing import Any, Generic, TypeVar
 
 from google.protobuf.message import Message
 
+STATE_FORMAT = 1
 Value = TypeVar("Value")
 MessageType = TypeVar("MessageType", bound=Message)
+
+
+class SavedStateError(RuntimeError):
+    """The saved state is of a release whose state this release cannot read."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,11 @@ def record_codec(record_class: type[Value]) -> Codec[Value]:
     names = field_names(record_class)
 
     def decode(content: bytes) -> Value:
-        return record_class(**known_fields(unpickle(content), names))
+        values = known_fields(unpickle(content), names)
+        try:
+            return record_class(**values)
+        except TypeError as error:  # a field without a default is missing
+            raise SavedStateError(f"the saved state is of another release: {error}") from error
 
     # dataclasses.asdict copies all values first, which takes ten times as long as the pickling.
     return Codec(lambda value: pickle.dumps(vars(value)), decode)
@@ -51,8 +62,17 @@ def field_names(record_class: type[Any]) -> frozenset[str]:
 
 
 def unpickle(content: bytes) -> dict[str, Any]:
-    """Decode the pickled fields of a value. Use this function only for bytes that this job wrote to its own state."""
-    values: dict[str, Any] = pickle.loads(content)  # noqa: S301
+    """Decode the pickled fields of a value. Use this function only for bytes that this job wrote to its own state.
+
+    Raises SavedStateError if a newer release stored the value.
+    """
+    try:
+        values: dict[str, Any] = pickle.loads(content)  # noqa: S301
+    except (AttributeError, ImportError) as error:  # the value contains a class that only another release has
+        raise SavedStateError(f"the saved state is of another release: {error}") from error
+    if values.get("state_format", STATE_FORMAT) > STATE_FORMAT:
+        found = values["state_format"]
+        raise SavedStateError(f"the saved state has format {found}, which is newer than this release ({STATE_FORMAT})")
     return values
 
 

@@ -10,6 +10,7 @@ import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.contracts.QueryLive;
 import io.sparkfuse.windows.JobCounters;
+import io.sparkfuse.windows.StateFormat;
 import io.sparkfuse.windows.aggregates.LaneSequences;
 import io.sparkfuse.windows.executors.ApplicationExecutors;
 import io.sparkfuse.windows.rows.CommonFields;
@@ -92,6 +93,7 @@ public final class Application {
    * over at {@code nowMs}.
    */
   static Application restore(ApplicationState saved, long nowMs) {
+    StateFormat.require(saved.getStateFormat());
     boolean forgotten = saved.hasForgetAtMs() && saved.getForgetAtMs() <= nowMs;
     return new Application(forgotten ? forgotten(saved) : saved);
   }
@@ -101,6 +103,7 @@ public final class Application {
    * that no number is used twice.
    */
   static ApplicationState forgotten(ApplicationState saved) {
+    StateFormat.require(saved.getStateFormat());
     ApplicationState.Builder state =
         ApplicationState.newBuilder().setRows(saved.getRows()).setStartSeen(true);
     if (saved.hasRowEpochMs()) {

@@ -2,6 +2,7 @@ package io.sparkfuse.windows.clock;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.sparkfuse.contracts.LiveRow;
+import io.sparkfuse.windows.StateFormat;
 import io.sparkfuse.windows.application.Application;
 import io.sparkfuse.windows.wire.ActiveWindowsState;
 import java.util.TreeSet;
@@ -31,6 +32,7 @@ final class ActiveWindows {
       return new ActiveWindows(envelope);
     }
     ActiveWindowsState application = ActiveWindowsState.parseFrom(saved);
+    StateFormat.require(application.getStateFormat());
     ActiveWindows windows = new ActiveWindows(application.getEnvelope());
     windows.activeEndsMs.addAll(application.getActiveAtMsList());
     windows.endedAtMs = application.hasEndedAtMs() ? (Long) application.getEndedAtMs() : null;

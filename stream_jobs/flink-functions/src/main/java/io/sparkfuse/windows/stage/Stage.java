@@ -6,6 +6,7 @@ import com.google.protobuf.Descriptors.FieldDescriptor;
 import io.sparkfuse.contracts.StageEnded;
 import io.sparkfuse.contracts.StageLive;
 import io.sparkfuse.contracts.StageStarted;
+import io.sparkfuse.windows.StateFormat;
 import io.sparkfuse.windows.aggregates.BiggestTaskAggregate;
 import io.sparkfuse.windows.aggregates.Failures;
 import io.sparkfuse.windows.aggregates.Sketches;
@@ -59,6 +60,7 @@ public final class Stage {
    * {@code nowMs}.
    */
   static Stage restore(StageState saved, long nowMs) {
+    StateFormat.require(saved.getStateFormat());
     // The timer that removes the state depends on the watermark, whose progress differs between
     // runs. Comparing times here gives the same result in each run.
     boolean forgotten = saved.hasForgetAtMs() && saved.getForgetAtMs() <= nowMs;
