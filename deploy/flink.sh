@@ -4,7 +4,7 @@
 #   flink.sh taskmanager HOST          a task manager of the job manager at HOST
 # Environment: FLINK_MEMORY (process size, default 1600m), FLINK_SLOTS (default 1), FLINK_RPC_PORT (default 6123),
 # FLINK_REST_PORT (default 8081), FLINK_HOST (address of this process for the others, default: the host name),
-# SPARKFUSE_HOME (a folder that all processes share), SPARKFUSE_CHECKPOINT_MS, SPARKFUSE_FLINK_LIBS.
+# FLINK_METRICS_PORT (for Prometheus, default 9249), SPARKFUSE_HOME (a folder that all processes share), SPARKFUSE_CHECKPOINT_MS, SPARKFUSE_FLINK_LIBS.
 set -euo pipefail
 role=$1
 subject=$2
@@ -20,6 +20,9 @@ PYTHON=$python "$(dirname "$0")/flink_home.sh" "$work"
 export FLINK_HOME=$work FLINK_CONF_DIR=$work/conf FLINK_LOG_DIR=$work/log
 
 options=(
+  -D metrics.reporters=prometheus
+  -D metrics.reporter.prometheus.factory.class=org.apache.flink.metrics.prometheus.PrometheusReporterFactory
+  -D "metrics.reporter.prometheus.port=${FLINK_METRICS_PORT:-9249}"
   -D "jobmanager.rpc.port=${FLINK_RPC_PORT:-6123}"
   -D "python.executable=$python"
   -D "python.client.executable=$python"

@@ -27,6 +27,7 @@ from tests.waiting import wait_for
 
 HOME = Path(pyflink.__file__).parent
 START_SECONDS = 420
+REPORTER = "org.apache.flink.metrics.prometheus.PrometheusReporterFactory"
 
 
 class FlinkCluster:
@@ -37,6 +38,7 @@ class FlinkCluster:
         self._rpc_port, self.rest_port, self._zookeeper_port, *self._quorum_ports = free_ports(5)
         self.checkpoints = folder / "shared" / "checkpoints"
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._metrics_ports: dict[str, int] = {}
         self._lib = folder / "lib"
         self._lib.mkdir(parents=True)
         shipped = [*(HOME / "lib").glob("*.jar"), *(HOME / "opt").glob("flink-python-*.jar"), *jars(flink_libs)]
@@ -67,6 +69,8 @@ class FlinkCluster:
             # A killed task manager must be detected within seconds.
             "heartbeat.interval": "1000",
             "heartbeat.timeout": "8000",
+            "metrics.reporters": "prometheus",
+            "metrics.reporter.prometheus.factory.class": REPORTER,
             **(options or {}),
         }
 
@@ -148,6 +152,14 @@ class FlinkCluster:
             found |= {task["endpoint"].partition(":")[0] for task in answer.get("subtasks", [])}
         return found
 
+    def metrics(self) -> str:
+        """Return what Prometheus would read from the job manager and both task managers."""
+        found = []
+        for name in ("jobmanager", "taskmanager-1", "taskmanager-2"):
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics_ports[name]}/metrics", timeout=10) as answer:
+                found.append(answer.read().decode())
+        return "".join(found)
+
     def process_id(self, name: str) -> int:
         """Return the id of a process."""
         return self._processes[name].pid
@@ -168,7 +180,13 @@ class FlinkCluster:
         conf = folder / "conf"
         if not conf.exists():
             shutil.copytree(HOME / "conf", conf)
-        own = {"jobmanager.bind-host": address, "io.tmp.dirs": str(folder / "tmp"), **(more or {})}
+        self._metrics_ports.setdefault(name, *free_ports(1))
+        own = {
+            "jobmanager.bind-host": address,
+            "io.tmp.dirs": str(folder / "tmp"),
+            "metrics.reporter.prometheus.port": str(self._metrics_ports[name]),
+            **(more or {}),
+        }
         (folder / "tmp").mkdir(exist_ok=True)
         (conf / "config.yaml").write_text(yaml.safe_dump({**self._options, **own}))
         return conf

@@ -39,8 +39,7 @@ QUERIES_DROPPED = Metric(
 COMPLETENESS = Metric("sparkfuse_completeness_ratio", "gauge", "Lowest completeness of the running applications.")
 APPLICATIONS = Metric("sparkfuse_running_applications", "gauge", "Running applications.")
 
-FINDINGS = Metric("sparkfuse_findings_total", "counter", "Findings by state.", ("rule", "severity", "state"))
-FINDINGS_FIRING = Metric("sparkfuse_findings_firing", "gauge", "Firing findings.", ("rule", "severity"))
+FINDINGS = Metric("sparkfuse_findings_total", "counter", "Findings by new state.", ("rule", "severity", "state"))
 
 ROWS_STORED = Metric("sparkfuse_rows_stored_total", "counter", "Rows written to the store.", ("table",))
 STORE_ERRORS = Metric("sparkfuse_store_errors_total", "counter", "Batches that the store rejected.", ("table",))

@@ -21,6 +21,7 @@ from sparkfuse_stream_jobs.checkpoints import (
     remove_outdated,
 )
 from sparkfuse_stream_jobs.errors import MissingPartError
+from sparkfuse_stream_jobs.job_metrics import REPORTER
 from sparkfuse_stream_jobs.malloc_arenas import limit_arenas
 from sparkfuse_stream_jobs.placement import on_cluster
 
@@ -95,6 +96,7 @@ def _mini_cluster_options(name: str, settings: Settings) -> dict[str, str]:
     recovery = {"execution.state-recovery.path": checkpoint.as_uri()} if checkpoint else {}
     return {
         **yaml.safe_load(asset("sparkfuse_stream_jobs", "flink.yaml").read_text()),
+        **REPORTER,
         **recovery,
         # A job owns the checkpoint from which it starts, and deletes this checkpoint after newer ones exist.
         "execution.state-recovery.claim-mode": "CLAIM",
@@ -102,7 +104,6 @@ def _mini_cluster_options(name: str, settings: Settings) -> dict[str, str]:
         "execution.checkpointing.dir": directory.as_uri(),
         # RocksDB's working files; in /tmp they would stay after a kill of the JVM.
         "io.tmp.dirs": str(scratch),
-        "pipeline.jars": ";".join(jar.as_uri() for jar in jars(settings.flink_libs)),
         "parallelism.default": "1",
         "python.executable": sys.executable,
         # The mini cluster listens on the loopback interface only, on free ports.
@@ -186,6 +187,10 @@ def _prepare_jvm(name: str, settings: Settings) -> None:
     # A later start uses sparkfuse.job to find the JVM of a killed process.
     required = [f"-Dsparkfuse.job={name}", f"-Djava.io.tmpdir={scratch}"]
     os.environ["JVM_ARGS"] = " ".join([arguments, *(argument for argument in required if argument not in arguments)])
+    # PyFlink appends this variable to the class path, where the jars are on a Flink cluster too. Flink finds the
+    # reporters of a mini cluster only there.
+    added = [str(jar) for jar in jars(settings.flink_libs)] + [os.environ.get("HADOOP_CLASSPATH", "")]
+    os.environ["HADOOP_CLASSPATH"] = os.pathsep.join(filter(None, added))
     limit_arenas()
     os.environ.setdefault("FLINK_LOG_DIR", str(logs))
     os.environ.setdefault("LOG4J_PROPERTIES", str(asset("sparkfuse_stream_jobs", "log4j.properties")))

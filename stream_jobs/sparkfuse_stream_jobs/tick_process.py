@@ -13,8 +13,8 @@ import threading
 from sparkfuse_contracts.kafka_access import KafkaUnavailableError, require_access
 from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_stream_jobs.errors import StartError
-from sparkfuse_stream_jobs.ticks import Ticks
-from sparkfuse_stream_jobs.windows_metrics import serve_metrics
+from sparkfuse_stream_jobs.job_metrics import serve_metrics
+from sparkfuse_stream_jobs.ticks import Ticks, ticks_sent
 
 KAFKA_EXIT_CODE = 3
 
@@ -28,7 +28,7 @@ def main() -> int:
     try:
         settings = Settings.from_environment()
         topics = require_access(settings, "windows")
-        sent = serve_metrics(settings, with_job=False)
+        sent = ticks_sent(serve_metrics(settings, with_job=False))
     except (KafkaUnavailableError, StartError, SettingError) as error:
         print(f"sparkfuse ticks: {error}", file=sys.stderr)
         if isinstance(error, KafkaUnavailableError):

@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from prometheus_client import CollectorRegistry, Counter
+
+from sparkfuse_contracts import metric_names
 from sparkfuse_contracts.generated import fact_pb2
 from sparkfuse_contracts.kafka_clients import producer_configuration
 from sparkfuse_contracts.settings import Settings
@@ -33,6 +36,11 @@ ANSWER_SECONDS = 0.5
 _SEED = 0x9747B28C
 _MIX = 0x5BD1E995
 _WORD = 0xFFFFFFFF
+
+
+def ticks_sent(registry: CollectorRegistry) -> Counter:
+    """Return a new counter of the registry for the ticks that a process sends."""
+    return Counter(metric_names.TICKS_SENT.name, metric_names.TICKS_SENT.help, registry=registry)
 
 
 def murmur2(data: bytes) -> int:

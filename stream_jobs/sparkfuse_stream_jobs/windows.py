@@ -14,11 +14,11 @@ from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.kafka_access import require_access
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_stream_jobs.environment import create_tables, fill, table_environment
+from sparkfuse_stream_jobs.job_metrics import serve_metrics
 from sparkfuse_stream_jobs.operator_uids import start
 from sparkfuse_stream_jobs.placement import runs_beside_job
 from sparkfuse_stream_jobs.process import run_job
-from sparkfuse_stream_jobs.ticks import DISCOVERY_MS, IDLE_MS, Ticks
-from sparkfuse_stream_jobs.windows_metrics import serve_metrics
+from sparkfuse_stream_jobs.ticks import DISCOVERY_MS, IDLE_MS, Ticks, ticks_sent
 
 if TYPE_CHECKING:
     from pyflink.table import StatementSet, StreamTableEnvironment
@@ -114,7 +114,7 @@ def submit(settings: Settings) -> Iterator[Any]:
         yield job
         return
     # Metrics start after the job, because the supervisor regards the metrics as the sign that the job runs.
-    sent = serve_metrics(settings)
+    sent = ticks_sent(serve_metrics(settings))
     with Ticks(settings, [len(topics[name].partitions) for name in ("facts", "live")], sent.inc):
         yield job
 

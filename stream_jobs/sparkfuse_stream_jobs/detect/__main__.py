@@ -19,9 +19,10 @@ from sparkfuse_rules.owners import read_owners
 from sparkfuse_rules.prices import read_prices
 from sparkfuse_stream_jobs.detect.alerts import MIN_FIRING_MS, RESEND_MS, RESOLVED_FOR_MS, PublishIntervals
 from sparkfuse_stream_jobs.detect.job import NAME, UIDS, Options, build
-from sparkfuse_stream_jobs.detect.metrics import detect_metrics
-from sparkfuse_stream_jobs.errors import MissingPartError, StartError
+from sparkfuse_stream_jobs.errors import StartError
+from sparkfuse_stream_jobs.job_metrics import serve_metrics
 from sparkfuse_stream_jobs.operator_uids import start
+from sparkfuse_stream_jobs.placement import runs_beside_job
 from sparkfuse_stream_jobs.process import run_job
 
 LOG = logging.getLogger(__name__)
@@ -41,23 +42,11 @@ def submit(options: Options, settings: Settings) -> Iterator[Any]:
     """
     catalog = _catalog(options, settings)
     require_access(settings, NAME)
-    serve_metrics(settings)
     job = start(*build(settings, catalog, options), UIDS)
+    if runs_beside_job():
+        serve_metrics(settings)
     LOG.info("detect evaluates %d rules: %s", len(catalog), ", ".join(catalog))
     yield job
-
-
-def serve_metrics(settings: Settings) -> None:
-    """Serve the metrics if a port is configured. Raises MissingPartError if the port cannot be used."""
-    from prometheus_client import start_http_server
-
-    if not settings.metrics_port:
-        return
-    detect_metrics()  # registered now, because the JVM counts records before the first row reaches a step
-    try:
-        start_http_server(settings.metrics_port, addr=settings.metrics_address)
-    except OSError as error:
-        raise MissingPartError(f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error}") from error
 
 
 def _catalog(options: Options, settings: Settings) -> Catalog:

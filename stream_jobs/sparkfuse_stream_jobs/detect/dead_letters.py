@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaError, Message, Producer
 
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.generated.limits import DEAD_LETTER_PAYLOAD_BYTES
 from sparkfuse_contracts.kafka_clients import producer_configuration
+from sparkfuse_contracts.metric_names import DEAD_LETTERS
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import to_json
-from sparkfuse_stream_jobs.detect.metrics import COMPONENT, TOPIC, detect_metrics
+from sparkfuse_stream_jobs.job_metrics import step_counter
 
+if TYPE_CHECKING:
+    from pyflink.datastream.functions import RuntimeContext
+
+COMPONENT, TOPIC = "detect", "live"
+MAX_REASONS = 100
 MAX_REASON_CHARACTERS = 200
 # One error can recur with every row. Further rows of the same minute are only counted.
 MAX_LETTERS_PER_MINUTE = 100
@@ -28,15 +35,18 @@ class DeadLetters:
     The letters are not part of Flink's checkpoints: after a failure, a row can be written twice.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, context: RuntimeContext) -> None:
         self._settings = settings
+        self._rejected = step_counter(context, DEAD_LETTERS, COMPONENT, TOPIC)
+        self._reasons: set[str] = set()
         self._producer: Producer | None = None
         self._minute, self._written = 0, 0
 
     def reject(self, error: Exception, content: bytes) -> None:
         """Count a row, and write the letter. The call does not wait for the broker."""
         reason = f"{type(error).__name__}: {error}"[:MAX_REASON_CHARACTERS]
-        detect_metrics().count_rejected(reason)
+        self._rejected.inc()
+        self._log(reason)
         if not self._may_write():
             return
         letter = DeadLetter(
@@ -58,6 +68,12 @@ class DeadLetters:
         """Wait until the broker has stored the letters."""
         if self._producer is not None:
             self._producer.flush(FLUSH_SECONDS)
+
+    def _log(self, reason: str) -> None:
+        """Log each reason once, because it may recur with every row."""
+        if reason not in self._reasons and len(self._reasons) < MAX_REASONS:
+            self._reasons.add(reason)
+            log.warning("skipped a row: %s; further rows with this error are only counted", reason)
 
     def _may_write(self) -> bool:
         minute = int(time.monotonic() // 60)

@@ -6,6 +6,7 @@ While the applications run, one task manager and then the job manager are killed
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -17,10 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from confluent_kafka import Consumer, TopicPartition
 
 from sparkfuse.stack.layout import free_ports
 from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts import metric_names
+from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.topics import topics
 from sparkfuse_contracts.wire import from_json
@@ -38,6 +42,7 @@ from tests.waiting import wait_for
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1500)]
 WINDOWS, DETECT = "sparkfuse_stream_jobs.windows", "sparkfuse_stream_jobs.detect"
 WINDOW_MS = 1000
+OF_JOB_MANAGER = ("numRestarts", "numberOfCompletedCheckpoints")
 FINDING_SECONDS = 120
 TEN_MINUTES_MS = 600_000
 Key = tuple[str, str, str, str]
@@ -53,6 +58,7 @@ class Output:
     restarts: dict[str, int] = field(default_factory=dict)
     parallelism: dict[str, set[int]] = field(default_factory=dict)
     addresses: dict[str, set[str]] = field(default_factory=dict)
+    metrics: list[str] = field(default_factory=list)
 
     def findings(self) -> set[Key]:
         """Return rule, job, scope and severity of each finding that fired."""
@@ -194,12 +200,40 @@ def actual(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, repos
         applications.wait_until_ended()
         for job in jobs.values():
             cluster.wait_until_running(job)
+        # The job manager reads facts again from the last checkpoint, and detect counts their findings again.
+        wait_for(lambda: "sparkfuse_live_rows_total" in cluster.metrics(), FINDING_SECONDS, "metrics of detect")
+        output.metrics = cluster.metrics().splitlines()
         yield output
     finally:
         cluster.stop()
         ticks.terminate()
         ticks.wait(30)
         output.close()
+
+
+def test_prometheus_reads_the_same_metrics_as_in_the_mini_cluster(actual: Output) -> None:
+    """With the relabelling of prometheus.yml, Flink's reporter gives the series that the pipeline's alerts use."""
+    [scrape, _] = yaml.safe_load(asset("sparkfuse_alertmanager", "prometheus.yml").read_text())["scrape_configs"]
+    names, jobs = scrape["metric_relabel_configs"]
+    found = set()
+    for line in actual.metrics:
+        series = re.fullmatch(r"([a-zA-Z_:]+)\{(.*)\} (\S+)", line)
+        if series:
+            job = re.fullmatch(f"{jobs['regex']}", (re.findall(r'job_name="([^"]*)"', series[2]) or [""])[0])
+            name = re.fullmatch(names["regex"], series[1])
+            found.add((f"sparkfuse_{name[1]}" if name else series[1], job[1] if job else ""))
+
+    assert found >= {
+        (metric_names.RECORDS_READ.name, "windows"),
+        (metric_names.RECORDS_READ.name, "detect"),
+        (metric_names.LIVE_ROWS.name, "detect"),
+        (metric_names.WINDOW_DELAY.name, "windows"),
+        (metric_names.WINDOW_DELAY.name, "detect"),
+        (metric_names.COMPLETENESS.name, "windows"),
+        *((f"flink_jobmanager_job_{name}", job) for name in OF_JOB_MANAGER for job in ("windows", "detect")),
+        *(("flink_taskmanager_job_task_operator_pendingRecords", job) for job in ("windows", "detect")),
+    }
+    assert len(actual.metrics) < scrape["sample_limit"]
 
 
 def sums(output: Output) -> dict[str, dict[str, float]]:

@@ -130,6 +130,10 @@ def test_prometheus_scrapes_the_metrics_ports():
         for name, service in SERVICES.items()
         if "SPARKFUSE_METRICS_PORT" in service.get("environment", {})
     }
+    port = re.search(r"FLINK_METRICS_PORT:-(\d+)", (ROOT / "deploy" / "flink.sh").read_text())
+    assert port
+    of_flink = [name for name, service in SERVICES.items() if "FLINK_HOST" in service.get("environment", {})]
+    served |= {f"{name}:{port[1]}" for name in of_flink}
 
     assert scraped == served
     optional = {name for name in SERVICES if "profiles" in SERVICES[name]}

@@ -10,10 +10,9 @@ import pytest
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
-from sparkfuse_contracts.settings import Settings
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.owners import OwnerEntry, Owners
-from sparkfuse_stream_jobs.detect import lifecycle_state, metrics, row_columns, rule_sql, worker_start
+from sparkfuse_stream_jobs.detect import lifecycle_state, row_columns, rule_sql, worker_start
 from sparkfuse_stream_jobs.detect.findings import FindingBuilder, evidence_text, finding_id
 from sparkfuse_stream_jobs.detect.state import codec, run_state
 from tests.unit.stream_jobs.detect_rows import Run
@@ -37,14 +36,6 @@ def test_columns_are_the_fields_that_are_set():
     assert (columns.get("failed_tasks"), columns.get("killed_tasks"), columns["num_tasks"]) == (0, None, 8)
     with pytest.raises(KeyError):
         columns["killed_tasks"]
-
-
-def test_counts_of_the_jvm_are_parsed():
-    """The counters of the JVM are parsed: two numbers and the number of rows of each view, for any name of a view."""
-    counts = metrics.parse_counts("12 1795226400000 stage_live=7 =1 a-b=2")
-
-    assert (counts.records, counts.window_end_ms) == (12, 1_795_226_400_000)
-    assert counts.rows == {"stage_live": 7, "": 1, "a-b": 2}
 
 
 def test_each_rule_is_evaluated_on_its_view_only():
@@ -279,10 +270,13 @@ def test_invalid_value_is_counted_and_skipped():
     rejected: list[tuple[str, bytes]] = []
 
     class Letters(DeadLetters):
+        def __init__(self) -> None:
+            pass
+
         def reject(self, error: Exception, content: bytes) -> None:
             rejected.append((str(error), content))
 
-    letters = Letters(Settings.from_environment({}))
+    letters = Letters()
 
     def results(error: Exception):
         yield "before"

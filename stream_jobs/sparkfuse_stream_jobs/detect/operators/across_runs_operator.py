@@ -56,7 +56,7 @@ class AcrossRuns(KeyedProcessFunction):
         self._settings, self._prices = settings, read_prices(settings.config_file)
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._scope, self._letters = KeyScope(), DeadLetters(self._settings)
+        self._scope, self._letters = KeyScope(), DeadLetters(self._settings, runtime_context)
         # Only the first subtask removes old records of the topic. One subtask is enough, because each subtask reads all
         # partitions.
         self._published = BaselineFollower(self._settings, cleans=runtime_context.get_index_of_this_subtask() == 0)

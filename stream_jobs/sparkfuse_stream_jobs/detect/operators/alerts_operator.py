@@ -14,14 +14,15 @@ from pyflink.common import Row
 from pyflink.datastream import KeyedProcessFunction, RuntimeContext
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding
+from sparkfuse_contracts.metric_names import FINDINGS
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import to_json
 from sparkfuse_stream_jobs.detect import alerts
 from sparkfuse_stream_jobs.detect.dead_letters import DeadLetters
-from sparkfuse_stream_jobs.detect.metrics import detect_metrics
 from sparkfuse_stream_jobs.detect.operators.invalid_values import usable
 from sparkfuse_stream_jobs.detect.state.codec import record_codec
 from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactory
+from sparkfuse_stream_jobs.job_metrics import step_counter
 
 # The state of a finding that was neither updated nor published for a week is dropped.
 FINDING_TTL = timedelta(days=7)
@@ -34,7 +35,8 @@ class Alerts(KeyedProcessFunction):
         self._intervals, self._settings = intervals, settings
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._metrics, self._scope, self._letters = detect_metrics(), KeyScope(), DeadLetters(self._settings)
+        self._context, self._scope = runtime_context, KeyScope()
+        self._letters = DeadLetters(self._settings, runtime_context)
         factory = StateFactory(runtime_context, self._scope, "alert", FINDING_TTL)
         self._group = factory.value_state("alert", record_codec(alerts.FindingGroup))
 
@@ -68,6 +70,7 @@ class Alerts(KeyedProcessFunction):
         if publication.next_check_ms is not None:
             ctx.timer_service().register_processing_time_timer(publication.next_check_ms)
         if publication.record is not None:
-            changed = publication.group is not None and publication.group.published != group.published
-            self._metrics.count_finding(publication.record, changed)
-            yield Row(publication.record.finding_id, to_json(publication.record).decode())
+            finding = publication.record
+            if publication.group is not None and publication.group.published != group.published:
+                step_counter(self._context, FINDINGS, finding.rule, finding.severity, finding.state).inc()
+            yield Row(finding.finding_id, to_json(finding).decode())

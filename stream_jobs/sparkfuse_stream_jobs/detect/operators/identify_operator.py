@@ -21,7 +21,6 @@ from sparkfuse_rules.knowledge.executor_losses import ExecutorLosses
 from sparkfuse_stream_jobs.detect import identify
 from sparkfuse_stream_jobs.detect.dead_letters import DeadLetters
 from sparkfuse_stream_jobs.detect.host_observations import HostReport, merge_reports
-from sparkfuse_stream_jobs.detect.metrics import detect_metrics
 from sparkfuse_stream_jobs.detect.operators.invalid_values import parsed, usable
 from sparkfuse_stream_jobs.detect.operators.records import (
     BASELINE,
@@ -63,8 +62,8 @@ class Identify(KeyedProcessFunction):
         self._dropped = _ONLY_IDENTIFY if "query_live" in views else _ONLY_IDENTIFY | {"query"}
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._scope, self._metrics, self._host_reports = KeyScope(), detect_metrics(), host_report_codec()
-        self._letters = DeadLetters(self._settings)
+        self._scope, self._host_reports = KeyScope(), host_report_codec()
+        self._letters = DeadLetters(self._settings, runtime_context)
         factory = StateFactory(runtime_context, self._scope, "run", RUN_TTL)
         self._state = run_state.RunState(
             last_seq=factory.value_state("last_seq", integer_codec()),
@@ -123,5 +122,4 @@ class Identify(KeyedProcessFunction):
         row = parsed(LiveRow, content)
         if not (row.app_id and row.window_end_ms and row.WhichOneof("row")):
             raise ValueError("a row needs an application, a window and a view")
-        self._metrics.observe_row(row)
         yield from identify.step(row, self._state)

@@ -44,7 +44,7 @@ class RunLifecycle(KeyedProcessFunction):
         self._lifecycle = Lifecycle(evaluation, post_end_rules(catalog))
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._scope, self._letters = KeyScope(), DeadLetters(self._settings)
+        self._scope, self._letters = KeyScope(), DeadLetters(self._settings, runtime_context)
         factory = StateFactory(runtime_context, self._scope, "findings", RUN_TTL)
         self._state = LifecycleState(
             ended_ms=factory.value_state("ended_ms", integer_codec()),

@@ -9,7 +9,6 @@ import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.contracts.QueryLive;
-import io.sparkfuse.windows.JobCounters;
 import io.sparkfuse.windows.StateFormat;
 import io.sparkfuse.windows.aggregates.LaneSequences;
 import io.sparkfuse.windows.executors.ApplicationExecutors;
@@ -46,6 +45,7 @@ public final class Application {
   private final LaneSequences lanes;
   private final ApplicationStages stages;
   private final ApplicationQueries queries;
+  private int queriesDropped;
   private final ApplicationJobs jobs;
   private final ApplicationExecutors executors;
   private final ObservedTime clock;
@@ -237,8 +237,13 @@ public final class Application {
    */
   List<QueryLive> queryRows(long windowEndMs) {
     List<QueryLive> rows = queries.rows(windowEndMs);
-    JobCounters.queriesDropped(queries.close(windowEndMs));
+    queriesDropped += queries.close(windowEndMs);
     return rows;
+  }
+
+  /** Queries that were dropped since the application was restored, because too many were open. */
+  int queriesDropped() {
+    return queriesDropped;
   }
 
   /**

@@ -5,17 +5,19 @@ import static org.apache.flink.table.annotation.ArgumentTrait.SET_SEMANTIC_TABLE
 
 import com.google.protobuf.CodedOutputStream;
 import io.sparkfuse.contracts.LiveRow;
-import io.sparkfuse.windows.JobCounters;
+import io.sparkfuse.metrics.StepMetrics;
 import io.sparkfuse.windows.rows.Envelopes;
 import io.sparkfuse.windows.wire.ApplicationState;
 import io.sparkfuse.windows.wire.WaitingRow;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.Map;
+import org.apache.flink.metrics.Counter;
 import org.apache.flink.table.annotation.ArgumentHint;
 import org.apache.flink.table.annotation.DataTypeHint;
 import org.apache.flink.table.annotation.StateHint;
 import org.apache.flink.table.api.dataview.MapView;
+import org.apache.flink.table.functions.FunctionContext;
 import org.apache.flink.table.functions.ProcessTableFunction;
 import org.apache.flink.types.Row;
 
@@ -46,6 +48,17 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
   public static final class SavedState {
     public byte[] state = new byte[0];
     public byte[] envelope = new byte[0];
+  }
+
+  private transient StepMetrics metrics;
+  private transient Counter queriesDropped;
+  private transient RunningApplications running;
+
+  @Override
+  public void open(FunctionContext context) {
+    metrics = new StepMetrics(context.getMetricGroup());
+    queriesDropped = metrics.counter("queries_dropped_total");
+    running = new RunningApplications(context.getMetricGroup());
   }
 
   public void eval(
@@ -101,9 +114,11 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
     }
     waitingCounts.remove(windowEndMs);
     for (LiveRow row : rows.build()) {
+      running.row(row);
       collect(Row.of((Object) row.toByteArray()));
     }
-    JobCounters.windowSent(windowEndMs);
+    queriesDropped.inc(application.queriesDropped());
+    metrics.windowEnded(windowEndMs);
     saved.state = application.save().toByteArray();
     if (application.forgetAtMs() > 0) {
       time.registerOnTime(FORGET, application.forgetAtMs());

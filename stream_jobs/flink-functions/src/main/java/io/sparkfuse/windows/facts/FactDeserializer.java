@@ -1,8 +1,9 @@
 package io.sparkfuse.windows.facts;
 
-import io.sparkfuse.windows.JobCounters;
+import io.sparkfuse.metrics.StepMetrics;
 import org.apache.flink.api.common.serialization.DeserializationSchema;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.metrics.Counter;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.types.logical.RowType;
 
@@ -13,6 +14,8 @@ final class FactDeserializer implements DeserializationSchema<RowData> {
   private final RowType columns;
   private final TypeInformation<RowData> produced;
   private transient FactReader reader;
+  private transient Counter read;
+  private transient Counter undecodable;
 
   FactDeserializer(RowType columns, TypeInformation<RowData> produced) {
     this.columns = columns;
@@ -22,15 +25,20 @@ final class FactDeserializer implements DeserializationSchema<RowData> {
   @Override
   public void open(InitializationContext context) {
     reader = new FactReader(columns);
+    StepMetrics metrics =
+        new StepMetrics(context.getMetricGroup(), "component", "windows", "topic", "facts");
+    read = metrics.counter("records_read_total");
+    undecodable = metrics.counter("dead_letters_total");
+    FactParser.countMalformed(undecodable);
   }
 
   @Override
   public RowData deserialize(byte[] value) {
-    JobCounters.record();
+    read.inc();
     try {
       return reader.read(value);
     } catch (UndecodableException notAFact) {
-      JobCounters.undecodable();
+      undecodable.inc();
       return reader.undecodable(value, notAFact.getMessage());
     }
   }
