@@ -1,0 +1,67 @@
+"""Runs a job in a mini cluster until its standard input says how to stop.
+
+``python -m tests.integration.stream_jobs.savepoint_job windows|detect``: a line of the input is the folder in which the
+stopped job writes a savepoint; the end of the input stops the job without one. ``--next`` runs the windows job of a
+simulated later release. The windows job sends no ticks and accepts every topic, so that the timestamps of the test's
+facts decide its time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_stream_jobs import windows
+from sparkfuse_stream_jobs.detect.__main__ import submit as submit_detect
+from sparkfuse_stream_jobs.detect.job import Options
+from sparkfuse_stream_jobs.environment import table_environment
+from sparkfuse_stream_jobs.operator_uids import start
+from tests.integration.stream_jobs import next_release
+
+
+@contextlib.contextmanager
+def submit_windows(settings: Settings, later: bool) -> Iterator[Any]:
+    """Start the windows job of this release or of the simulated later one, and yield its client."""
+    options = {"taskmanager.memory.managed.size": "64m"}
+    environment, tables = table_environment("windows", settings, mini_cluster=options)
+    read, uids = (next_release.statement, next_release.UIDS) if later else (windows.statement, windows.UIDS)
+    yield start(environment, windows.define(tables, settings, read), uids)
+
+
+def stop_with_savepoint(client: Any, folder: str) -> str:
+    """Stop the job and return its savepoint; PyFlink's own method does not know the format of savepoints."""
+    from pyflink.java_gateway import get_gateway
+
+    canonical = get_gateway().jvm.org.apache.flink.core.execution.SavepointFormatType.CANONICAL
+    return str(client._j_job_client.stopWithSavepoint(False, folder, canonical).get())
+
+
+def main() -> int:
+    """Run the job, and print the savepoint."""
+    from pyflink.java_gateway import get_gateway
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("job", choices=["windows", "detect"])
+    parser.add_argument("--next", action="store_true")
+    parser.add_argument("--catalog", type=Path)
+    given = parser.parse_args()
+    settings = Settings.from_environment()
+    windows_job = given.job == "windows"
+    options = Options(catalog=given.catalog)
+    with submit_windows(settings, given.next) if windows_job else submit_detect(options, settings) as client:
+        print("running", flush=True)
+        if folder := sys.stdin.readline().strip():
+            print(stop_with_savepoint(client, folder), flush=True)
+    os.kill(int(get_gateway().jvm.java.lang.ProcessHandle.current().pid()), signal.SIGKILL)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
