@@ -94,11 +94,11 @@ test-plugin-long: | setup ## run the long tests of the plugin: a million tasks w
 	$(MVN) -f $(PLUGIN)/pom.xml test -Dtest.groups=long -Dtest.excluded=
 
 .PHONY: test-long
-test-long: test-plugin-long $(STAMPS)/env-connect $(AIRFLOW:%=$(STAMPS)/env-%) ## run the tests that CI skips: other Spark versions, installations, broker states, outages (30 minutes)
+test-long: test-plugin-long $(STAMPS)/env-connect $(STAMPS)/env-s3 $(STAMPS)/flink-s3 $(AIRFLOW:%=$(STAMPS)/env-%) ## run the tests that CI skips: other Spark versions, installations, broker states, outages (30 minutes)
 	$(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
 .PHONY: test-cluster
-test-cluster: | setup ## run both Flink jobs on a standalone cluster and kill its processes (ten minutes)
+test-cluster: $(STAMPS)/env-s3 $(STAMPS)/flink-s3 | setup ## run both Flink jobs on a standalone cluster and kill its processes (fifteen minutes)
 	$(BIN)/python -m pytest -m long tests/integration/stream_jobs/test_stream_jobs_cluster.py $(PYTEST_ARGS)
 
 .PHONY: test-airflow
@@ -293,6 +293,13 @@ $(STAMPS)/flink-libs: stream_jobs/flink-libs/pom.xml | $(STAMPS) $(STAMPS)/kafka
 	@echo "fetching the Flink connectors"
 	@rm -f build/flink-libs/flink-*.jar
 	@$(MVN) -f $< dependency:copy-dependencies
+	@touch $@
+
+$(STAMPS)/flink-s3: stream_jobs/flink-libs/pom.xml | $(STAMPS)/flink-libs
+	@echo "fetching Flink's file system for S3"
+	@$(MVN) org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dmdep.useBaseVersion=true \
+		-Dartifact=org.apache.flink:flink-s3-fs-hadoop:$$(sed -n 's:.*<flink.version>\(.*\)</flink.version>.*:\1:p' $<) \
+		-DoutputDirectory=$(CURDIR)/build/flink-plugins/s3
 	@touch $@
 
 $(STAMPS)/contracts-java: $(CONTRACTS) $(STAMPS)/env-codegen | $(STAMPS)/kafka-libs

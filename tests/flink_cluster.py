@@ -1,7 +1,7 @@
 """A standalone Flink cluster on the loopback interface, from the distribution in the Python package.
 
-ZooKeeper, job manager and task managers are processes with folders and addresses of their own; they share only the
-folders for checkpoints and for high availability, as they would share a bucket.
+ZooKeeper, job manager and task managers are processes with folders and addresses of their own. They share only the
+folders or the bucket for checkpoints and for high availability.
 """
 
 from __future__ import annotations
@@ -33,8 +33,15 @@ REPORTER = "org.apache.flink.metrics.prometheus.PrometheusReporterFactory"
 class FlinkCluster:
     """Starts, kills and restarts the processes of the cluster, and submits jobs to it."""
 
-    def __init__(self, folder: Path, flink_libs: Path, options: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, flink_libs: Path, options: Mapping[str, str] | None = None, plugins: Path | None = None
+    ) -> None:
+        """Prepare the folders. ``plugins`` contains further plugins of Flink, such as a file system."""
         self._folder = folder
+        self._plugins = folder / "plugins"
+        self._plugins.mkdir(parents=True)
+        for plugin in [*(HOME / "plugins").iterdir(), *(plugins.iterdir() if plugins else ())]:
+            (self._plugins / plugin.name).symlink_to(plugin.resolve())
         self._rpc_port, self.rest_port, self._zookeeper_port, *self._quorum_ports = free_ports(5)
         self.checkpoints = folder / "shared" / "checkpoints"
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -198,6 +205,7 @@ class FlinkCluster:
             "FLINK_HOME": str(HOME),
             "FLINK_CONF_DIR": str(folder / "conf"),
             "FLINK_LIB_DIR": str(self._lib),
+            "FLINK_PLUGINS_DIR": str(self._plugins),
             "FLINK_LOG_DIR": str(folder),
             "FLINK_PID_DIR": str(folder),
             "MALLOC_ARENA_MAX": "2",

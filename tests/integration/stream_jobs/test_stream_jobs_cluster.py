@@ -1,18 +1,21 @@
 """Runs both jobs on a standalone Flink cluster at parallelism 2, and compares their output with the mini cluster's.
 
-While the applications run, one task manager and then the job manager are killed.
+While the applications run, one task manager and then the job manager are killed. Checkpoints are in a shared folder,
+and in a second run in a bucket of an S3-compatible server.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
 import sys
 import time
+import urllib.request
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,6 +45,7 @@ from tests.waiting import wait_for
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1500)]
 WINDOWS, DETECT = "sparkfuse_stream_jobs.windows", "sparkfuse_stream_jobs.detect"
 WINDOW_MS = 1000
+BUCKET = "sparkfuse-state"
 OF_JOB_MANAGER = ("numRestarts", "numberOfCompletedCheckpoints")
 FINDING_SECONDS = 120
 TEN_MINUTES_MS = 600_000
@@ -163,10 +167,53 @@ def expected(
     output.close()
 
 
-@pytest.fixture(scope="module")
-def actual(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Iterator[Output]:
+@contextlib.contextmanager
+def bucket(build: Path, log: Path) -> Iterator[dict[str, str]]:
+    """Run an S3-compatible server with a bucket, and yield the Flink options that store all state in the bucket."""
+    [port] = free_ports(1)
+    address = f"http://127.0.0.1:{port}"
+    command = [str(build / "envs" / "s3" / "bin" / "moto_server"), "-H", "127.0.0.1", "-p", str(port)]
+    with log.open("wb") as output:
+        server = subprocess.Popen(command, stdout=output, stderr=output)
+    try:
+        wait_for(lambda: put(f"{address}/{BUCKET}"), FINDING_SECONDS, f"the bucket; see {log}")
+        yield {
+            "execution.checkpointing.dir": f"s3a://{BUCKET}/checkpoints",
+            "high-availability.storageDir": f"s3a://{BUCKET}/ha",
+            "fs.s3a.endpoint": address,
+            "fs.s3a.path.style.access": "true",
+            "fs.s3a.access.key": "test",
+            "fs.s3a.secret.key": "test",
+        }
+        with urllib.request.urlopen(f"{address}/{BUCKET}?list-type=2", timeout=10) as answer:
+            assert "_metadata" in answer.read().decode(), "no checkpoint is in the bucket"
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def put(address: str) -> bool:
+    """Send a PUT request without content, and return whether the server accepted it."""
+    with contextlib.suppress(OSError):
+        urllib.request.urlopen(urllib.request.Request(address, method="PUT"), timeout=5).close()
+        return True
+    return False
+
+
+@pytest.fixture(scope="module", params=["shared folder", "S3"])
+def actual(
+    kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, repository: Path, request: pytest.FixtureRequest
+) -> Iterator[Output]:
     """Return the output of a cluster whose task manager and job manager were killed."""
-    prefix, home = f"test-{uuid.uuid4().hex[:10]}", tmp_path_factory.mktemp("cluster")
+    home, build = tmp_path_factory.mktemp("cluster"), repository / "build"
+    with contextlib.ExitStack() as stack:
+        options = stack.enter_context(bucket(build, home / "s3.log")) if request.param == "S3" else {}
+        yield from run_with_kills(kafka_bootstrap, home, build, options)
+
+
+def run_with_kills(kafka_bootstrap: str, home: Path, build: Path, options: Mapping[str, str]) -> Iterator[Output]:
+    """Run both jobs on a cluster with these options, kill two of its processes, and yield the output."""
+    prefix = f"test-{uuid.uuid4().hex[:10]}"
     output = output_of(kafka_bootstrap, prefix)
     environment = {
         "SPARKFUSE_HOME": str(home / "unused"),
@@ -174,7 +221,7 @@ def actual(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, repos
         "SPARKFUSE_TOPIC_PREFIX": prefix,
         "SPARKFUSE_WINDOW_MS": str(WINDOW_MS),
     }
-    cluster = FlinkCluster(home, repository / "build" / "flink-libs")
+    cluster = FlinkCluster(home, build / "flink-libs", options, build / "flink-plugins" if options else None)
     command = [sys.executable, "-m", "sparkfuse_stream_jobs.tick_process"]
     with (home / "ticks.log").open("wb") as log:
         ticks = subprocess.Popen(command, env={**os.environ, **environment}, stdout=log, stderr=log)
