@@ -32,8 +32,13 @@ class ScriptedApplication:
         )
         self._next: dict[tuple[str, str], int] = defaultdict(int)
 
-    def send_fact(self, kind: str, /, *, collector: str = DRIVER, lane: str = "bulk", **values: Any) -> None:
-        """Send one fact of ``kind`` with ``values`` as its fields."""
+    def send_fact(
+        self, kind: str, /, *, collector: str = DRIVER, lane: str = "bulk", at_ms: int = 0, **values: Any
+    ) -> None:
+        """Send one fact of ``kind`` with ``values`` as its fields.
+
+        ``at_ms`` is the time of the record, if the broker does not set it.
+        """
         fact = fact_pb2.Fact(
             event_time_ms=self.start_ms,
             cluster="test",
@@ -47,7 +52,7 @@ class ScriptedApplication:
         getattr(fact, kind).SetInParent()
         for name, value in values.items():
             self._set(getattr(fact, kind), name, value)
-        self.send(fact.SerializeToString())
+        self.send(fact.SerializeToString(), at_ms)
 
     def drop(self, collector: str = DRIVER, lane: str = "bulk") -> int:
         """Use up the next sequence number of the lane, as for a dropped fact, and return the number."""
@@ -55,9 +60,9 @@ class ScriptedApplication:
         self._next[collector, lane] += 1
         return number
 
-    def send(self, value: bytes | None) -> None:
+    def send(self, value: bytes | None, at_ms: int = 0) -> None:
         """Send any bytes with the application's key."""
-        self._producer.produce(self._topic, value, self.app_id)
+        self._producer.produce(self._topic, value, self.app_id, timestamp=at_ms)
 
     def flush(self) -> None:
         """Send all queued facts and wait until the broker has them."""

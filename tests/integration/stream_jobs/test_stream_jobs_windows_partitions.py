@@ -1,8 +1,11 @@
-"""Tests the windows job with a dead shipper's open transaction, and with partitions that are added while it runs."""
+"""Tests the windows job with an open transaction of a dead shipper, with late facts, and with added partitions."""
 
 from __future__ import annotations
 
+import contextlib
+import re
 import time
+import urllib.request
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +13,16 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    ResourceType,
+)
 
+from sparkfuse.stack.layout import free_ports
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_collectors.ship.broker import TRANSACTION_SECONDS
 from sparkfuse_stream_jobs.ticks import murmur2
@@ -22,10 +33,20 @@ from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
 TASKS = 5
+TEN_MINUTES_MS = 600_000
 
 
 @pytest.fixture(scope="module")
-def seen(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, start_job: Any) -> Iterator[Seen]:
+def metrics_port() -> int:
+    """Return the port at which the windows job serves its metrics."""
+    [port] = free_ports(1)
+    return port
+
+
+@pytest.fixture(scope="module")
+def seen(
+    kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, start_job: Any, metrics_port: int
+) -> Iterator[Seen]:
     """Yield the rows that a windows job on its own topics writes."""
     prefix, home = f"test-{uuid.uuid4().hex[:10]}", Path(tmp_path_factory.mktemp("windows"))
     environment = {
@@ -33,6 +54,7 @@ def seen(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, start_j
         "SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap,
         "SPARKFUSE_TOPIC_PREFIX": prefix,
         "SPARKFUSE_WINDOW_MS": "1000",
+        "SPARKFUSE_METRICS_PORT": str(metrics_port),
     }
     (home / "home").mkdir()
     ensure_topics(settings_of(kafka_bootstrap, prefix))
@@ -88,6 +110,53 @@ def test_open_transaction_of_a_dead_shipper_makes_no_fact_late(seen: Seen) -> No
 
     assert ended(seen, waiting) == (TASKS, 1.0)
     assert time.monotonic() - began > TRANSACTION_SECONDS / 2, "the transaction did not delay the later facts"
+
+
+def test_late_facts_are_counted_and_lower_the_completeness(seen: Seen, metrics_port: int) -> None:
+    """A fact that arrives with a broker time of an earlier window is counted, and its application is incomplete.
+
+    A broker whose clock is behind those of other brokers gives such times after it becomes the leader of a partition.
+    """
+    app = application(seen, partition=0, partitions=2)
+    app.send_fact("application_started", lane="reserved", name="scripted")
+    app.send_fact("stage_started", lane="reserved", stage_id=0, stage_attempt=0, num_tasks=2)
+    app.flush()
+    seen.wait_for(app.app_id, "app_live", lambda row: True)
+    before = late_facts(metrics_port)
+    with times_of_producers(seen):
+        app.send_fact("task_ended", stage_id=0, stage_attempt=0, task_id=0, at_ms=app.start_ms - TEN_MINUTES_MS)
+        app.flush()
+    app.send_fact("task_ended", stage_id=0, stage_attempt=0, task_id=1, outcome="succeeded", duration_ms=10)
+    app.send_fact("application_ended", lane="reserved", ended_ms=app.start_ms + 1000)
+    app.flush()
+
+    finished, completeness = ended(seen, app)
+    assert (finished, round(completeness, 3)) == (1, 0.8)
+    wait_for(lambda: late_facts(metrics_port) > before, 60, "the late fact to be counted")
+
+
+def late_facts(port: int) -> float:
+    """Return how many inputs of windows Flink dropped because they were late."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        found = re.search(r"^\w+numLateRecordsDropped (\S+)$", answer.read().decode(), re.MULTILINE)
+    return float(found[1]) if found else 0.0
+
+
+@contextlib.contextmanager
+def times_of_producers(seen: Seen) -> Iterator[None]:
+    """Let the broker keep the times that producers give; otherwise it sets the time of each record itself."""
+    admin = AdminClient({"bootstrap.servers": seen.bootstrap})
+
+    def set_type(value: str) -> None:
+        topic = ConfigResource(ResourceType.TOPIC, f"{seen.prefix}.facts")
+        topic.add_incremental_config(
+            ConfigEntry("message.timestamp.type", value, incremental_operation=AlterConfigOpType.SET)
+        )
+        admin.incremental_alter_configs([topic])[topic].result(60)
+
+    set_type("CreateTime")
+    yield
+    set_type("LogAppendTime")
 
 
 def test_added_partitions_are_read(seen: Seen) -> None:

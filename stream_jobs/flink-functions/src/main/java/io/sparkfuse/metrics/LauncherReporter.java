@@ -28,7 +28,7 @@ public final class LauncherReporter implements MetricReporter {
           "numberOfFailedCheckpoints",
           "lastCheckpointDuration",
           "lastCheckpointSize");
-  private static final Set<String> OF_SOURCE = Set.of("pendingRecords");
+  private static final Set<String> OF_OPERATOR = Set.of("pendingRecords", "numLateRecordsDropped");
 
   /** The labels that Flink adds to the metrics of an operator. */
   private static final Set<String> LABELS_OF_FLINK =
@@ -100,7 +100,7 @@ public final class LauncherReporter implements MetricReporter {
       SERIES.put(metric, new Series(StepMetrics.GROUP + '_' + name, labels(variables)));
     } else if (OF_JOB.contains(name) && !variables.containsKey("<tm_id>")) {
       SERIES.put(metric, new Series("flink_jobmanager_job_" + name, ""));
-    } else if (OF_SOURCE.contains(name) && variables.containsKey("<operator_id>")) {
+    } else if (OF_OPERATOR.contains(name) && variables.containsKey("<operator_id>")) {
       SERIES.put(metric, new Series("flink_taskmanager_job_task_operator_" + name, ""));
     }
   }
