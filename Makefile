@@ -229,6 +229,7 @@ clean: ## remove everything that setup, builds and runs created
 
 .PHONY: everything
 everything: $(STAMPS)/main $(STAMPS)/kernel $(ENVIRONMENTS:%=$(STAMPS)/env-%) $(STAMPS)/kafka-libs $(STAMPS)/flink-libs
+everything: $(STAMPS)/flink-operator
 everything: $(PLUGIN_JAR) $(FUNCTIONS_JAR)
 	@:
 
@@ -302,12 +303,17 @@ $(STAMPS)/flink-s3: stream_jobs/flink-libs/pom.xml | $(STAMPS)/flink-libs
 		-DoutputDirectory=$(CURDIR)/build/flink-plugins/s3
 	@touch $@
 
+$(STAMPS)/flink-operator: build_support/flink_operator/pom.xml | $(STAMPS) $(STAMPS)/flink-libs
+	@echo "fetching the Flink Kubernetes operator"
+	@$(MVN) -f $< dependency:build-classpath dependency:copy
+	@touch $@
+
 $(STAMPS)/contracts-java: $(CONTRACTS) $(STAMPS)/env-codegen | $(STAMPS)/kafka-libs
 	@echo "generating the Java types of the messages"
 	@PYTHONPATH=contracts build/envs/codegen/bin/python -m sparkfuse_contracts.generate --java
 	@touch $@
 
-$(PLUGIN_JAR): $(call java_sources,$(PLUGIN)) | $(STAMPS)/flink-libs
+$(PLUGIN_JAR): $(call java_sources,$(PLUGIN)) | $(STAMPS)/flink-operator
 	@echo "building the Spark plugin"
 	@$(MVN) -f $(PLUGIN)/pom.xml package -DskipTests
 	@touch $@
