@@ -91,6 +91,15 @@ def test_deployments_match_the_operators_definition(deployment: Manifest, schema
     assert errors(schema, deployment) == {"spec.flinkVersion enum"}
 
 
+def test_definition_has_the_fields_for_a_rollback(schema: Manifest):
+    """The operator's schema has the fields that start a job again from a chosen savepoint, or restart it."""
+    deployment = copy.deepcopy(DEPLOYMENTS[0])
+    deployment["spec"]["restartNonce"] = 1
+    deployment["spec"]["job"] |= {"initialSavepointPath": "s3a://bucket/savepoint-1", "savepointRedeployNonce": 1}
+
+    assert errors(schema, deployment) == {"spec.flinkVersion enum"}
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [

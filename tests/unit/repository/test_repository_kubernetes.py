@@ -1,5 +1,7 @@
 import copy
 import importlib.util
+import re
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import yaml
 
 from sparkfuse.commands.application import application
 from sparkfuse_contracts.settings import DEFAULTS, Settings
+from sparkfuse_native_analytics.fuse_controller.keys import key_id, load_private_key, read_key_ring
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.knowledge.scrubbing import scrub
 from tests.kubernetes_manifests import ROOT, Manifest, Pod, environments, manifests, pods, selects
@@ -290,3 +293,26 @@ def kafka_ports(environment: str) -> set[int]:
         each for each in manifests(environment, "ConfigMap") if each["metadata"]["name"].endswith("settings")
     )
     return {int(each.rpartition(":")[2]) for each in settings["data"]["SPARKFUSE_KAFKA_BOOTSTRAP"].split(",")}
+
+
+def test_secrets_are_documented():
+    """The page about Kubernetes lists each Secret that a pod of production needs."""
+    page = (ROOT / "docs" / "kubernetes.md").read_text()
+    needed = set()
+    for pod in pods("production"):
+        needed |= {each["secret"]["secretName"] for each in pod.spec["volumes"] if "secret" in each}
+        needed |= {each["valueFrom"]["secretKeyRef"]["name"] for each in pod.container["env"] if "valueFrom" in each}
+
+    assert len(needed) == 8
+    assert {name for name in needed if f"`{name}`" not in page} == set()
+
+
+def test_documented_commands_create_a_signing_key(tmp_path: Path):
+    """The commands of the page about Kubernetes create a key that the fuse controller and the hook accept."""
+    page = (ROOT / "docs" / "kubernetes.md").read_text()
+    commands = next(block for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "openssl genpkey" in block)
+    done = subprocess.run(["bash", "-euc", commands], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    (key,) = read_key_ring(done.stdout).values()
+    assert key.purpose == "act"
+    assert key.key_id == key_id(load_private_key(tmp_path / "private.pem").public_key())
