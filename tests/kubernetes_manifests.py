@@ -76,12 +76,19 @@ def _flink_pods(environment: str) -> Iterator[Pod]:
         # The operator's other way to merge replaces the first variable by the one of the layer.
         assert spec["flinkConfiguration"]["kubernetes.operator.pod-template.merge-arrays-by-name"] == "true"
         for role in ("jobManager", "taskManager"):
-            merged = merged_by_name(spec["podTemplate"], spec[role]["podTemplate"])
+            merged = pod_template(each, role)
             # Flink adds these values.
             merged["spec"]["serviceAccountName"] = spec["serviceAccount"]
             merged["spec"]["containers"][0]["image"] = spec["image"]
             labels = {"app": name, "component": role.lower(), **merged["metadata"]["labels"]}
             yield Pod(f"{name}-{role.lower()}", True, labels, merged["spec"])
+
+
+def pod_template(deployment: Manifest, role: str) -> Manifest:
+    """Return the pod template that the operator gives to Flink for ``role``: jobManager or taskManager."""
+    merged = merged_by_name(deployment["spec"]["podTemplate"], deployment["spec"][role]["podTemplate"])
+    assert isinstance(merged, dict)
+    return merged
 
 
 def merged_by_name(under: Any, over: Any) -> Any:
