@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -112,17 +113,22 @@ class FlinkCluster:
         self._configuration(name, address, {"taskmanager.host": address, "taskmanager.bind-host": address})
         self._start(name, "taskmanager.sh")
 
-    def submit(self, module: str, environment: Mapping[str, str]) -> str:
+    def submit(self, module: str, environment: Mapping[str, str], *options: str) -> str:
         """Submit the program ``module`` as a user does, and return the job's id after all its tasks run."""
         before = self._jobs()
         self._configuration("client", "127.0.0.1")
-        command = [str(HOME / "bin" / "flink"), "run", "--detached", "-pym", module]
-        given = {**self._environment("client"), **environment}
-        done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=START_SECONDS, check=False)
-        assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
+        self._flink("run", "--detached", *options, "-pym", module, environment=environment)
         [job] = self._jobs() - before
         self.wait_until_running(job)
         return job
+
+    def stop_with_savepoint(self, job: str) -> str:
+        """Stop a job as a user does, and return the address of its savepoint."""
+        folder = self._folder / "shared" / "savepoints"
+        answer = self._flink("stop", "--savepointPath", folder.as_uri(), job)
+        found = re.search(r"Path: (\S+)", answer)
+        assert found, answer
+        return found[1]
 
     def wait_until_running(self, job: str) -> None:
         """Wait until all tasks of a job run."""
@@ -222,6 +228,14 @@ class FlinkCluster:
                 stderr=output,
                 start_new_session=True,
             )
+
+    def _flink(self, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
+        """Run Flink's command line, and return its output."""
+        command = [str(HOME / "bin" / "flink"), *arguments]
+        given = {**self._environment("client"), **(environment or {})}
+        done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=START_SECONDS, check=False)
+        assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
+        return done.stdout
 
     def _runs(self, job: str) -> bool:
         found = self._answer(f"/jobs/{job}") or {}

@@ -27,6 +27,8 @@ LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
 JVM_STOP_SECONDS = 10.0
 JOB_STOP_SECONDS = 15.0
+# Flink ends the mini cluster with its job, and then answers only requests for the result of the job.
+MINI_CLUSTER_ENDED = "MiniCluster is not yet running or has already been shut down"
 Submit = Callable[[Settings], contextlib.AbstractContextManager[Any]]
 
 
@@ -99,6 +101,8 @@ def _watch(name: str, job: Any, stop: threading.Event, settings: Settings) -> in
         try:
             status = str(job.get_job_status().result().name)
         except Exception as error:  # the JVM ended or does not answer; the supervisor restarts this process
+            if MINI_CLUSTER_ENDED in str(error):
+                return _explain_end(name, "FAILED", job, settings)
             LOG.error("%s: the JVM does not answer: %s", name, _first_line(error))
             return 1
         if status in {"FAILED", "FINISHED", "CANCELED", "SUSPENDED"}:

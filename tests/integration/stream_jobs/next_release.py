@@ -22,6 +22,14 @@ UIDS: Mapping[str, str] = {
 
 def statement(name: str, settings: Settings) -> str:
     """Return the SQL of a name in the later release."""
+    text = changed_in_place(name, settings)
+    if name != "stage_windows":
+        return text
+    return _both_releases(text, windows.statement(name, settings))
+
+
+def changed_in_place(name: str, settings: Settings) -> str:
+    """Return the SQL of a release that changes the aggregates without the recipe; Flink refuses the savepoint."""
     text = windows.statement(name, settings)
     match name:
         case "facts":
@@ -29,18 +37,17 @@ def statement(name: str, settings: Settings) -> str:
         case "stage_facts":
             return _replace(text, "task_ended.run_ms AS", f"task_ended.{COLUMN} AS {COLUMN},\n  task_ended.run_ms AS")
         case "stage_windows":
-            return _both_releases(text)
+            return _replace(text, "MAX(success_ms) AS", f"MAX({COLUMN}) AS {COLUMN},\n  MAX(success_ms) AS")
     return text
 
 
-def _both_releases(text: str) -> str:
+def _both_releases(after: str, last: str) -> str:
     """Return the aggregates of the new release, and those of the last one, which get no facts."""
-    after = _replace(text, "MAX(success_ms) AS", f"MAX({COLUMN}) AS {COLUMN},\n  MAX(success_ms) AS")
     select = re.findall(r"\bAS (\w+)(?=,?$)", after, re.MULTILINE)
     keys = "cluster, tenant, app_id, app_attempt, app_start_ms, stage_id, stage_attempt, happened_at"
     columns = [column for column in select if column != "happened_at"]
     before = [f"CAST(NULL AS BIGINT) AS {COLUMN}" if column == COLUMN else column for column in columns]
-    drained = _replace(text, "TABLE stage_facts", "(SELECT * FROM stage_facts WHERE stage_id < 0)")
+    drained = _replace(last, "TABLE stage_facts", "(SELECT * FROM stage_facts WHERE stage_id < 0)")
     return (
         f"SELECT {keys}, {', '.join(columns)} FROM ({after})\nUNION ALL\n"
         f"SELECT {keys}, {', '.join(before)} FROM ({drained})"

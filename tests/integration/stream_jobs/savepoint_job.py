@@ -1,9 +1,10 @@
 """Runs a job in a mini cluster until its standard input says how to stop.
 
 ``python -m tests.integration.stream_jobs.savepoint_job windows|detect``: a line of the input is the folder in which the
-stopped job writes a savepoint; the end of the input stops the job without one. ``--next`` runs the windows job of a
-simulated later release. The windows job sends no ticks and accepts every topic, so that the timestamps of the test's
-facts decide its time.
+stopped job writes a savepoint; the end of the input stops the job without one. ``--release`` selects a simulated
+release of the windows job (``next_release.py``). ``--watch`` runs the job until it ends by itself, and returns the exit
+code of ``run_job``. The windows job sends no ticks and accepts every topic, so that the timestamps of the test's facts
+decide its time.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +25,22 @@ from sparkfuse_stream_jobs.detect.__main__ import submit as submit_detect
 from sparkfuse_stream_jobs.detect.job import Options
 from sparkfuse_stream_jobs.environment import table_environment
 from sparkfuse_stream_jobs.operator_uids import start
+from sparkfuse_stream_jobs.process import run_job
 from tests.integration.stream_jobs import next_release
+
+RELEASES: Mapping[str, tuple[Callable[[str, Settings], str], Mapping[str, str]]] = {
+    "this": (windows.statement, windows.UIDS),
+    "later": (next_release.statement, next_release.UIDS),
+    "incompatible": (next_release.changed_in_place, windows.UIDS),
+}
 
 
 @contextlib.contextmanager
-def submit_windows(settings: Settings, later: bool) -> Iterator[Any]:
-    """Start the windows job of this release or of the simulated later one, and yield its client."""
+def submit_windows(release: str, settings: Settings) -> Iterator[Any]:
+    """Start the windows job of a release, and yield its client."""
     options = {"taskmanager.memory.managed.size": "64m"}
     environment, tables = table_environment("windows", settings, mini_cluster=options)
-    read, uids = (next_release.statement, next_release.UIDS) if later else (windows.statement, windows.UIDS)
+    read, uids = RELEASES[release]
     yield start(environment, windows.define(tables, settings, read), uids)
 
 
@@ -49,13 +58,18 @@ def main() -> int:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("job", choices=["windows", "detect"])
-    parser.add_argument("--next", action="store_true")
+    parser.add_argument("--release", choices=list(RELEASES), default="this")
+    parser.add_argument("--watch", action="store_true")
     parser.add_argument("--catalog", type=Path)
     given = parser.parse_args()
-    settings = Settings.from_environment()
-    windows_job = given.job == "windows"
-    options = Options(catalog=given.catalog)
-    with submit_windows(settings, given.next) if windows_job else submit_detect(options, settings) as client:
+    submit = (
+        partial(submit_windows, given.release)
+        if given.job == "windows"
+        else partial(submit_detect, Options(catalog=given.catalog))
+    )
+    if given.watch:
+        return run_job(given.job, submit)
+    with submit(Settings.from_environment()) as client:
         print("running", flush=True)
         if folder := sys.stdin.readline().strip():
             print(stop_with_savepoint(client, folder), flush=True)

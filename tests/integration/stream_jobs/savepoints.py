@@ -97,6 +97,10 @@ class SavepointJob:
         assert self._process.returncode == 0, self._log.read_text()[-3000:]
         return Path(output.strip().splitlines()[-1].removeprefix("file:"))
 
+    def wait_until_ended(self) -> tuple[int, str]:
+        """Wait until the job ends by itself, and return the exit code and the log."""
+        return self._process.wait(START_SECONDS), self._log.read_text()
+
     def stop(self) -> None:
         """Stop the job without a savepoint, if it runs."""
         if self._process.poll() is None:

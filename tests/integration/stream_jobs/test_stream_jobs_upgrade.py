@@ -19,14 +19,17 @@ from tests.integration.stream_jobs.savepoints import (
     environment_of,
     start_from,
 )
-from tests.integration.stream_jobs.upgrade_facts import APP_ID, START_MS, facts_after, facts_before
+from tests.integration.stream_jobs.upgrade_facts import APP_ID, START_MS, TASKS, TimedFact, facts_after, facts_before
 from tests.integration.stream_jobs.windows_seen import Seen
 from tests.unit.stream_jobs.detect_rows import WINDOW_MS
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
 PRODUCER_TIME = {"message.timestamp.type": "CreateTime", "retention.ms": "-1"}
 
 
+SAVEPOINT = "tests/savepoints/windows"
+LATER = ["--release", "later"]
 NEW_RULE = """
 summary: A stage runs
 view: stage_live
@@ -52,19 +55,37 @@ class Upgrade:
         self._jobs: list[SavepointJob] = []
 
     def run(self, savepoint: Path | None, arguments: Sequence[str] = ()) -> SavepointJob:
-        """Run a windows job from a savepoint."""
+        """Run a windows job from a savepoint, or without saved state."""
+        job = self.start(savepoint, arguments)
+        job.wait_until_running()
+        return job
+
+    def start(self, savepoint: Path | None, arguments: Sequence[str]) -> SavepointJob:
+        """Start a windows job, and do not wait for it."""
         home = self.folder / f"job-{len(self._jobs)}"
         home.mkdir(parents=True)
         environment = environment_of("windows", self.seen.bootstrap, home)
         if savepoint is not None:
             start_from(savepoint, "windows", home / "windows")
         self._jobs.append(SavepointJob(["windows", *arguments], environment, home / "output.log"))
-        self._jobs[-1].wait_until_running()
         return self._jobs[-1]
 
-    def send_rest(self) -> None:
-        """Send the facts after the upgrade."""
-        upgrade_facts.send(self.seen.bootstrap, f"{PREFIX}.facts", facts_after())
+    def send(self, facts: Sequence[TimedFact]) -> None:
+        """Send facts after the upgrade."""
+        upgrade_facts.send(self.seen.bootstrap, f"{PREFIX}.facts", facts)
+
+    def refuses(self, savepoint: Path, release: str) -> None:
+        """Assert that a release refuses a savepoint, and that its log names the ways to continue."""
+        code, log = self.start(savepoint, ["--watch", "--release", release]).wait_until_ended()
+
+        assert "windows: the saved state does not fit this release" in log
+        assert "run both releases side by side, each with its own epochs, then switch" in log
+        assert code == 2
+
+    def epochs(self, view: str) -> set[int]:
+        """Return the epochs of the rows of a view."""
+        self.seen.read()
+        return {row.row_epoch_ms for row in self.seen.live if (row.app_id, row.view) == (APP_ID, view)}
 
     def close(self) -> None:
         """Stop all jobs."""
@@ -82,7 +103,7 @@ def upgrade(kafka_bootstrap: str, tmp_path: Path) -> Iterator[Upgrade]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], pytest.param(["--next"], marks=pytest.mark.long)], ids=["this release", "later release"]
+    "arguments", [[], pytest.param(LATER, marks=pytest.mark.long)], ids=["this release", "later release"]
 )
 def test_savepoint_of_the_last_release_is_restored(
     upgrade: Upgrade, repository: Path, arguments: Sequence[str]
@@ -91,12 +112,54 @@ def test_savepoint_of_the_last_release_is_restored(
 
     The later release has one more column and one more aggregate.
     """
-    upgrade.run(repository / "tests" / "savepoints" / "windows", arguments)
-    upgrade.send_rest()
+    upgrade.run(repository / SAVEPOINT, arguments)
+    upgrade.send(facts_after())
     ended = upgrade.seen.wait_for(APP_ID, "application_ended", lambda row: True)
 
     assert_exact(upgrade.seen)
     assert ended.row_epoch_ms == START_MS + 5_000
+
+
+@pytest.mark.long
+def test_rollback_from_the_savepoint_before_the_upgrade(upgrade: Upgrade, repository: Path) -> None:
+    """The release refuses the savepoint of a later one with other aggregates.
+
+    From the savepoint before the upgrade, it reads the facts since then again, and all sums are exact.
+    """
+    later = upgrade.run(repository / SAVEPOINT, LATER)
+    upgrade.send(facts_after()[:2])
+    upgrade.seen.wait_for(APP_ID, "stage_live", lambda row: row.stage.finished_tasks == TASKS - 1)
+    after = later.stop_with_savepoint(upgrade.folder)
+    upgrade.refuses(after, "this")
+    upgrade.run(repository / SAVEPOINT)
+    upgrade.send(facts_after()[2:])
+    upgrade.seen.wait_for(APP_ID, "application_ended", lambda row: True)
+
+    assert_exact(upgrade.seen)
+
+
+@pytest.mark.long
+def test_aggregates_that_changed_in_place_are_refused(upgrade: Upgrade, repository: Path) -> None:
+    """A release that changes aggregates without the recipe ends with exit code 2, and names the ways to continue."""
+    upgrade.refuses(repository / SAVEPOINT, "incompatible")
+
+
+@pytest.mark.long
+def test_two_releases_run_side_by_side(upgrade: Upgrade, repository: Path) -> None:
+    """A release without saved state starts a later epoch beside the last one, and continues after it stopped."""
+    last = upgrade.run(repository / SAVEPOINT)
+    upgrade.run(None, LATER)
+    upgrade.send(facts_after()[:2])
+    epochs = {START_MS + 5_000, START_MS + 15_000}
+    wait_for(lambda: upgrade.epochs("stage_live") == epochs, 180, "rows of both releases")
+    last.stop()
+    upgrade.send(facts_after()[2:])
+    wait_for(lambda: max(epochs) in upgrade.epochs("application_ended"), 180, "the end in the later epoch")
+    rows = sorted(upgrade.seen.live, key=lambda row: (row.row_epoch_ms, row.row_seq))
+
+    assert rows[-1].view == "application_ended"
+    assert {row.incomplete_since_ms for row in rows if row.view == "stage_live"} == {0, max(epochs)}
+    assert max(row.stage.finished_tasks for row in rows if row.row_epoch_ms == min(epochs)) == TASKS - 1
 
 
 @pytest.mark.parametrize("later", [False, pytest.param(True, marks=pytest.mark.long)], ids=["this", "later"])
