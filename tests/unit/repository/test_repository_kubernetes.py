@@ -243,6 +243,15 @@ def test_disruption_budgets_allow_one_pod(environment: str):
 
 
 @each_environment
+def test_no_job_has_more_instances_than_partitions(environment: str):
+    """The parallelism of a job is at most the number of partitions that its topic is created with."""
+    topics = yaml.safe_load((ROOT / "contracts" / "topics.yaml").read_text())
+    sources = {"sparkfuse-windows": "facts", "sparkfuse-detect": "live"}
+    for each in manifests(environment, "FlinkDeployment"):
+        assert each["spec"]["job"]["parallelism"] <= topics[sources[each["metadata"]["name"]]]["partitions"]
+
+
+@each_environment
 def test_processes_that_run_once_are_recreated(environment: str):
     """A process with one replica is stopped before its successor starts; only the sender may have several."""
     for each in manifests(environment, "Deployment"):
