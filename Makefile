@@ -98,8 +98,9 @@ test-long: test-plugin-long $(STAMPS)/env-connect $(STAMPS)/env-s3 $(STAMPS)/fli
 	$(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
 .PHONY: test-cluster
-test-cluster: $(STAMPS)/env-s3 $(STAMPS)/flink-s3 | setup ## run both Flink jobs on a standalone cluster and kill its processes (fifteen minutes)
-	$(BIN)/python -m pytest -m long tests/integration/stream_jobs/test_stream_jobs_cluster.py $(PYTEST_ARGS)
+test-cluster: $(STAMPS)/env-s3 $(STAMPS)/flink-s3 | setup ## run both Flink jobs on a standalone cluster, kill its processes, restore savepoints (twenty minutes)
+	$(BIN)/python -m pytest -m long tests/integration/stream_jobs/test_stream_jobs_cluster.py \
+		tests/integration/stream_jobs/test_stream_jobs_cluster_upgrade.py $(PYTEST_ARGS)
 
 .PHONY: test-airflow
 test-airflow: $(AIRFLOW:%=$(STAMPS)/env-%) | setup ## run tasks of Airflow 2 and 3 that fail on Spark (five minutes, half a GB each)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import subprocess
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,14 @@ import pytest
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.catalog import load_catalog
+from sparkfuse_rules.knowledge.allocation import Allocation
+from sparkfuse_rules.knowledge.executor_losses import ExecutorLosses
+from sparkfuse_rules.knowledge.hosts import HostObservations
 from sparkfuse_rules.owners import OwnerEntry, Owners
 from sparkfuse_stream_jobs.detect import lifecycle_state, row_columns, rule_sql, worker_start
+from sparkfuse_stream_jobs.detect.alerts import FindingGroup
 from sparkfuse_stream_jobs.detect.findings import FindingBuilder, evidence_text, finding_id
+from sparkfuse_stream_jobs.detect.hosts import DueHosts
 from sparkfuse_stream_jobs.detect.state import codec, run_state
 from tests.unit.stream_jobs.detect_rows import Run
 
@@ -92,6 +98,43 @@ def test_state_that_cannot_be_read_is_refused(content: bytes):
     """State of a newer format, without a necessary field, or with an unknown class raises SavedStateError."""
     with pytest.raises(codec.SavedStateError):
         codec.record_codec(run_state.ApplicationState).decode(content)
+
+
+# Fields without a default, which all stored values contain since the first release.
+NECESSARY = {
+    run_state.RowEpoch: [],
+    run_state.ApplicationState: ["job_key", "run_key"],
+    run_state.StageState: [],
+    run_state.QueryState: [],
+    run_state.JobState: [],
+    run_state.ExecutorState: [],
+    run_state.StageProgress: ["window_end_ms", "remaining_ms", "remaining_p95_ms"],
+    ExecutorLosses: [],
+    Allocation: [],
+    FindingGroup: ["finding"],
+    HostObservations: ["app_id"],
+    DueHosts: [],
+    lifecycle_state.RuleInstance: ["severity", "since_ms", "held_ms", "row_ms"],
+}
+
+
+@pytest.mark.parametrize("stored", NECESSARY, ids=lambda stored: stored.__name__)
+def test_added_fields_of_state_have_defaults(stored: type):
+    """A field that is added to a class of state has a default, so that state of the last release can be decoded."""
+    without = [each.name for each in fields(stored) if each.default is MISSING and each.default_factory is MISSING]
+
+    assert without == NECESSARY[stored]
+
+
+def test_value_within_a_value_gets_defaults_too():
+    """An object that a stored value contains gets the defaults of fields that were added later."""
+    [*_, added] = fields(Allocation)
+    old = Allocation()
+    del old.__dict__[added.name]
+    content = pickle.dumps({"job_key": "orders", "run_key": "r", "allocation": old})
+    decoded = codec.record_codec(run_state.ApplicationState).decode(content)
+
+    assert decoded.allocation == Allocation()
 
 
 def test_state_of_this_format_is_accepted():
