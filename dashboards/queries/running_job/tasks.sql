@@ -1,4 +1,4 @@
--- Running tasks, longest stalled first; a task without a row for 30 s has ended or lost its executor.
+-- Running tasks, longest stalled first; a task without a row for 45 s has ended or lost its executor.
 WITH (
   SELECT (max(app_start_ms), maxIf(window_end_ms, view = 'app_live'))
   FROM live
@@ -25,6 +25,6 @@ FROM (
   ORDER BY row_epoch_ms DESC, row_seq DESC
   LIMIT 1 BY task_task_id
 )
-WHERE window_end_ms >= newest.2 - 30000
+WHERE window_end_ms >= newest.2 - 45000
 ORDER BY stalled DESC, age DESC
 LIMIT 100

@@ -50,7 +50,7 @@ class RuleInstance:
     severity: str
     since_ms: int  # when the condition became true
     held_ms: int  # the last evaluation in which the condition was true
-    row_ms: int  # the last row of the subject
+    row_ms: int  # until when the last row of the subject shows that it exists
     started_ms: int | None = None  # when the rule began to fire; None while it is pending
     over: bool = False  # the subject ended: no further row will come
     finding: bytes = b""  # the Finding that was emitted last, while it fires

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from sparkfuse_contracts.columns import view_specs
+from sparkfuse_contracts.generated.limits import MOVING_TASK_ROW_MS
 from sparkfuse_rules.catalog import Catalog
 from sparkfuse_rules.compiler import columns, when_sql
 from sparkfuse_rules.knowledge.hosts import MIN_STALLED_MS
@@ -92,7 +93,8 @@ def linger_ms(catalog: Catalog, view: str, window_ms: int) -> int:
     After this time the lifecycle has resolved the findings of the subject, either at a row or with its timer.
     """
     kept_ms = (variant.keep_firing_ms for rule in catalog.of_view(view) for variant in (rule, *_variants(rule)))
-    return max(kept_ms, default=0) + STALE_WINDOWS * window_ms
+    interval_ms = MOVING_TASK_ROW_MS if view == "task_live" else 0
+    return max(kept_ms, default=0) + STALE_WINDOWS * window_ms + interval_ms
 
 
 def _variants(rule: Rule) -> list[Rule]:

@@ -22,6 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding
+from sparkfuse_contracts.generated.limits import MOVING_TASK_ROW_MS
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.training_samples import capped_severity
 from sparkfuse_stream_jobs.detect.lifecycle_state import FindingWriter, RuleInstance, RuleTiming, worst
@@ -29,6 +30,8 @@ from sparkfuse_stream_jobs.detect.subjects import EVENT_ROWS, subject_part
 
 # A subject without a row for this many windows is gone, like a series that Prometheus no longer scrapes.
 STALE_WINDOWS = 3
+# The activity of a task that makes progress; such a task has one row in MOVING_TASK_ROW_MS.
+MOVING = "moving"
 # Interval at which a firing rule emits its newest evidence even if nothing changed. People are notified once a minute,
 # and in a fleet hundreds of stages have an info finding while they run.
 EVIDENCE_EVERY_MS = 30_000
@@ -65,9 +68,10 @@ class RuleEvaluation:
                 return replace(before, row_ms=at_ms), None
             return (before, None) if other_part else self._condition_false(rule_id, before, at_ms)
         severity = worst(_allowed(rule, severity, row), _severity_before(rule, before, row))
+        present_ms = at_ms + _row_interval_ms(row)
         instance = replace(
             before or RuleInstance(severity, at_ms, at_ms, at_ms),
-            severity=severity, held_ms=at_ms, row_ms=at_ms, part=part, epoch_ms=row.row_epoch_ms,
+            severity=severity, held_ms=at_ms, row_ms=present_ms, part=part, epoch_ms=row.row_epoch_ms,
         )  # fmt: skip
         # An event has one row, so no later row can satisfy `for`.
         event = row.WhichOneof("row") in EVENT_ROWS
@@ -127,6 +131,11 @@ def _must_emit(before: RuleInstance | None, after: RuleInstance) -> bool:
     if before is None or not before.firing or after.held_ms >= before.evidence_ms + EVIDENCE_EVERY_MS:
         return True
     return after.over or (after.severity, after.part) != (before.severity, before.part)
+
+
+def _row_interval_ms(row: LiveRow) -> int:
+    """Return how long the subject can be without a row although it still exists; 0 if it has a row in each window."""
+    return MOVING_TASK_ROW_MS if row.task.activity == MOVING else 0
 
 
 def _lacks_what_held(before: RuleInstance, row: LiveRow) -> bool:

@@ -91,6 +91,19 @@ def test_rule_is_pending_until_for_has_passed():
     assert tracked.emitted == [(6, "stuck", "firing")]
 
 
+def test_moving_task_is_gone_three_windows_after_its_next_row_was_due():
+    """A rule that matches a task that makes progress keeps firing between the rows of the task, which are rare."""
+    tracked = TrackedRun(Times())
+    for window in (1, 7):
+        row = tracked.run.task(T + window * W, 0)
+        row.task.activity = "moving"
+        tracked.row(row, HOLDS)
+    tracked.idle_until(40)
+
+    assert tracked.emitted[0] == (1, "stuck", "firing")
+    assert [each for each in tracked.emitted if each[2] == "resolved"] == [(7 + 6 + 3, "stuck", "resolved")]
+
+
 def test_rule_resolves_at_the_first_false_row():
     """Without keep_firing_for, a finding resolves at the first row that does not match."""
     tracked = TrackedRun(Times())

@@ -82,6 +82,7 @@ def test_linger_covers_keep_firing_for_and_three_windows():
 
     assert prefilter.linger_ms(catalog_of(SILENT, long), "executor_live", W) == 600_000 + 3 * W
     assert prefilter.linger_ms(catalog_of(), "executor_live", W) == 3 * W
+    assert prefilter.linger_ms(catalog_of(), "task_live", W) == 3 * W + 30_000, "a moving task has rare rows"
 
 
 @dataclass

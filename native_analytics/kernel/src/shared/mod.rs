@@ -160,6 +160,7 @@ pub mod limits {
     pub const MOST_STAGES: usize = 4096;
     pub const MOST_METRICS: usize = 4096;
     pub const DEAD_LETTER_PAYLOAD_BYTES: usize = 65536;
+    pub const MOVING_TASK_ROW_MS: usize = 30000;
 }
 
 #[rustfmt::skip]

@@ -98,8 +98,9 @@ final class ApplicationStages {
    * task thread and its Python workers.
    */
   private static boolean anyIsActive(StageUpdate update) {
-    return update.getTasksList().stream()
-        .anyMatch(task -> task.hasActivity() && !task.getActivity().equals("idle"));
+    return update.getOtherTasksMoved()
+        || update.getTasksList().stream()
+            .anyMatch(task -> task.hasActivity() && !task.getActivity().equals("idle"));
   }
 
   private static long runningCounters(StageLive row) {

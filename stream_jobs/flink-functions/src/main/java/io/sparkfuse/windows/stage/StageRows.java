@@ -49,8 +49,13 @@ final class StageRows {
       update.setEndedShare(stage.endedShare());
     }
     for (TaskProgress progress : window.tasks().getProgressList()) {
-      if (!stage.tasks.hasEnded(progress.getTaskId())) {
+      if (stage.tasks.hasEnded(progress.getTaskId())) {
+        continue;
+      }
+      if (stage.hasEnded() || stage.tasks.addsRow(progress, window.endMs())) {
         update.addTasks(task(progress));
+      } else {
+        update.setOtherTasksMoved(true);
       }
     }
     addFailures(update);

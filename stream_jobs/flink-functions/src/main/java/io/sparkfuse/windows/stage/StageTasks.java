@@ -1,5 +1,6 @@
 package io.sparkfuse.windows.stage;
 
+import io.sparkfuse.contracts.Limits;
 import io.sparkfuse.contracts.TaskProgress;
 import io.sparkfuse.windows.wire.EndedTasks;
 import io.sparkfuse.windows.wire.ExecutorHost;
@@ -32,6 +33,12 @@ final class StageTasks {
   /** After the end of its stage, an attempt that is silent for this long counts as ended. [ms] */
   static final long SILENT_AFTER_STAGE_MS = 60_000;
 
+  /** The activity of a task whose counters change. */
+  static final String MOVING = "moving";
+
+  /** How long a task that makes progress again has a row in each window. [ms] */
+  static final long EACH_WINDOW_MS = 60_000;
+
   private final TreeMap<Long, RunningTask> running = new TreeMap<>();
   private final ArrayDeque<EndedTasks> ended = new ArrayDeque<>();
   private final TreeMap<String, String> hosts = new TreeMap<>();
@@ -62,6 +69,31 @@ final class StageTasks {
     changes.getProgressList().forEach(progress -> addProgress(progress, windowEndMs));
     long counted = changes.getUntrackedStarted() - changes.getUntrackedEnded();
     untracked = Math.max(0, untracked + counted);
+  }
+
+  /**
+   * Whether a running task has a row in this window; remembers the row. A task that makes progress
+   * has its first row at once, and then one row in {@link Limits#MOVING_TASK_ROW_MS}. A task that
+   * makes no progress has a row in each window, and also for {@link #EACH_WINDOW_MS} afterwards, so
+   * that findings about it resolve in time.
+   */
+  boolean addsRow(TaskProgress progress, long windowEndMs) {
+    RunningTask task = running.get(progress.getTaskId());
+    if (task == null) {
+      return true;
+    }
+    boolean moving = MOVING.equals(progress.getActivity());
+    if (moving && windowEndMs < task.getNextRowMs()) {
+      return windowEndMs < task.getEachWindowUntilMs();
+    }
+    RunningTask.Builder after = task.toBuilder();
+    if (moving) {
+      after.setNextRowMs(windowEndMs + Limits.MOVING_TASK_ROW_MS);
+    } else {
+      after.setEachWindowUntilMs(windowEndMs + EACH_WINDOW_MS);
+    }
+    running.put(progress.getTaskId(), after.build());
+    return true;
   }
 
   /** Drops attempts that have been silent since the end of their stage. */

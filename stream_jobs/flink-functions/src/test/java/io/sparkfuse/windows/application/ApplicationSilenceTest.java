@@ -97,6 +97,17 @@ class ApplicationSilenceTest {
     assertEquals(0, ends.getDriverSilentMs());
   }
 
+  /** A task that makes progress counts in windows in which it has no row, too. */
+  @Test
+  void movingTaskWithoutARowIsProgress() throws Exception {
+    Scenario scenario = running();
+    scenario.stage(stage(1, 100, "idle")).passForApplication();
+    StageUpdate.Builder moves = stage(1, 100, "idle").clearTasks().setOtherTasksMoved(true);
+    AppLive runs = scenario.numbered(DRIVER).stage(moves).passForApplication();
+
+    assertEquals(0, runs.getStalledMs());
+  }
+
   /** An event log does not report running tasks, so the application never counts as stalled. */
   @Test
   void eventLogNeverStalls() throws Exception {

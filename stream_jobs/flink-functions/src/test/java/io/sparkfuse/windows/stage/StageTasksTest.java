@@ -18,7 +18,10 @@ import io.sparkfuse.windows.wire.SlowestTask;
 import io.sparkfuse.windows.wire.StageState;
 import io.sparkfuse.windows.wire.StageUpdate;
 import io.sparkfuse.windows.wire.TaskChanges;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Tests the rows of a stage's tasks that are slow, failed, or outlive the stage. */
@@ -91,6 +94,53 @@ class StageTasksTest {
     assertFalse(row.hasSlowestTaskHost());
     assertFalse(row.hasSlowestTaskLostMs(), "no median yet");
     assertFalse(fold(new Stage(), window(1).started(4)).getStage().hasSlowestTaskMs());
+  }
+
+  /**
+   * A task that makes progress has a row in its first window and every 30 s; a restore changes
+   * nothing.
+   */
+  @Test
+  void movingTaskHasARowEveryHalfMinute() throws Exception {
+    assertEquals(List.of(1, 7, 13), windowsWithRows(14, window -> "moving"));
+  }
+
+  /** A task that stops moving has a row in each window, and for a minute after it moves again. */
+  @Test
+  void stalledTaskHasARowInEachWindow() throws Exception {
+    List<Integer> rows =
+        windowsWithRows(23, window -> window == 4 ? "idle" : window == 5 ? "busy" : "moving");
+
+    List<Integer> minute = IntStream.rangeClosed(4, 16).boxed().toList();
+    assertEquals(1, rows.get(0));
+    assertEquals(minute, rows.subList(1, 14));
+    assertEquals(List.of(19), rows.subList(14, rows.size()));
+  }
+
+  /** If the activity of a task is not known, the task has a row in each window. */
+  @Test
+  void taskWithoutActivityHasARowInEachWindow() throws Exception {
+    assertEquals(List.of(1, 2, 3), windowsWithRows(3, window -> ""));
+  }
+
+  private static List<Integer> windowsWithRows(int windows, IntFunction<String> activity)
+      throws Exception {
+    Stage stage = new Stage();
+    List<Integer> rows = new ArrayList<>();
+    for (int number = 1; number <= windows; number++) {
+      TaskProgress.Builder progress = progress(9, number * 5000L).toBuilder();
+      if (!activity.apply(number).isEmpty()) {
+        progress.setActivity(activity.apply(number));
+      }
+      Window next = window(number).progress(progress.build());
+      stage = Stage.restore(StageState.parseFrom(stage.save().toByteArray()), next.endMs);
+      StageUpdate update = fold(stage, next);
+      assertEquals(update.getTasksCount() == 0, update.getOtherTasksMoved());
+      if (update.getTasksCount() == 1) {
+        rows.add(number);
+      }
+    }
+    return rows;
   }
 
   /** A task that outlives its stage is reported while it is active, but is not the slowest task. */
