@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -288,14 +288,20 @@ def measure_latency(settings: Settings, seconds: int) -> None:
 
 
 @contextlib.contextmanager
-def running_job(settings: Settings, jvm_args: str | None = None) -> Iterator[int]:
-    """Run the job as a process on its own topics, and yield its process id; ``jvm_args`` replaces the JVM arguments."""
+def running_job(
+    settings: Settings, jvm_args: str | None = None, more: Mapping[str, str] | None = None
+) -> Iterator[int]:
+    """Run the job as a process on its own topics, and yield its process id.
+
+    ``jvm_args`` replaces the JVM arguments, and ``more`` adds environment variables.
+    """
     ensure_topics(settings)
     environment = {
         "SPARKFUSE_HOME": str(settings.home / settings.topic_prefix),
         "SPARKFUSE_KAFKA_BOOTSTRAP": settings.kafka_bootstrap,
         "SPARKFUSE_TOPIC_PREFIX": settings.topic_prefix,
         "SPARKFUSE_FLINK_LIBS": str(settings.flink_libs),
+        **(more or {}),
     }
     if jvm_args is not None:
         environment["JVM_ARGS"] = jvm_args

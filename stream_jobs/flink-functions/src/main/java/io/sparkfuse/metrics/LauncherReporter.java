@@ -27,7 +27,8 @@ public final class LauncherReporter implements MetricReporter {
           "numberOfCompletedCheckpoints",
           "numberOfFailedCheckpoints",
           "lastCheckpointDuration",
-          "lastCheckpointSize");
+          "lastCheckpointSize",
+          "lastCheckpointFullSize");
   private static final Set<String> OF_OPERATOR = Set.of("pendingRecords", "numLateRecordsDropped");
 
   /** The labels that Flink adds to the metrics of an operator. */
