@@ -52,7 +52,7 @@ demo: | setup ## start the stack, run real Spark jobs with problems, show their 
 # ---- for contributors
 
 .PHONY: test
-test: | setup ## run all tests: Java and Rust in parallel with the Python unit tests
+test: $(STAMPS)/flink-operator | setup ## run all tests: Java and Rust in parallel with the Python unit tests
 	@$(MAKE) --no-print-directory --jobs=2 test-python test-java-and-kernel
 
 # In sequence: the Python tests use the other core.
@@ -111,7 +111,7 @@ test-kernel: | setup ## run the kernel's Rust tests
 	cargo test --quiet --locked --manifest-path $(KERNEL)/Cargo.toml
 
 .PHONY: check
-check: check-python check-words check-generated check-kubernetes check-outputs check-java check-rust model-check ## run every checker that CI runs
+check: check-python check-words check-generated check-outputs check-java check-rust model-check ## run every checker that CI runs
 	@echo "check: all good"
 
 .PHONY: check-python
@@ -128,7 +128,7 @@ check-generated: | setup ## compare generated files with their sources, without 
 	$(BIN)/python -m sparkfuse_dashboards.generate --check
 	$(BIN)/python -m sparkfuse_alertmanager.generate --check
 
-# Not part of check-generated, because it needs Go.
+# Not part of check, because it needs Go. A test compares the digests of the sources in rendered/sources.sha256.
 .PHONY: check-kubernetes
 check-kubernetes: $(STAMPS)/kubernetes-tools ## compare the rendered Kubernetes manifests with the chart and its overlays
 	@build_support/kubernetes.sh build/kubernetes-tools --check
@@ -162,11 +162,14 @@ format: | setup ## format Python, Java and Rust
 	cargo fmt --manifest-path $(KERNEL)/Cargo.toml
 
 .PHONY: generate
-generate: $(STAMPS)/kubernetes-tools | setup ## generate types, tables, documents and dashboards from their sources
+generate: | setup ## generate types, tables, documents and dashboards from their sources
 	$(BIN)/python -m sparkfuse_contracts.generate
 	$(BIN)/python -m sparkfuse_rules.generate
 	$(BIN)/python -m sparkfuse_dashboards.generate
 	$(BIN)/python -m sparkfuse_alertmanager.generate
+
+.PHONY: generate-kubernetes
+generate-kubernetes: $(STAMPS)/kubernetes-tools ## render the Kubernetes manifests from the chart and its overlays (needs Go)
 	build_support/kubernetes.sh build/kubernetes-tools
 
 .PHONY: pins
@@ -230,7 +233,6 @@ clean: ## remove everything that setup, builds and runs created
 
 .PHONY: everything
 everything: $(STAMPS)/main $(STAMPS)/kernel $(ENVIRONMENTS:%=$(STAMPS)/env-%) $(STAMPS)/kafka-libs $(STAMPS)/flink-libs
-everything: $(STAMPS)/flink-operator
 everything: $(PLUGIN_JAR) $(FUNCTIONS_JAR)
 	@:
 
@@ -314,7 +316,7 @@ $(STAMPS)/contracts-java: $(CONTRACTS) $(STAMPS)/env-codegen | $(STAMPS)/kafka-l
 	@PYTHONPATH=contracts build/envs/codegen/bin/python -m sparkfuse_contracts.generate --java
 	@touch $@
 
-$(PLUGIN_JAR): $(call java_sources,$(PLUGIN)) | $(STAMPS)/flink-operator
+$(PLUGIN_JAR): $(call java_sources,$(PLUGIN)) | $(STAMPS)/flink-libs
 	@echo "building the Spark plugin"
 	@$(MVN) -f $(PLUGIN)/pom.xml package -DskipTests
 	@touch $@

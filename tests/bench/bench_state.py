@@ -8,7 +8,6 @@ After each part of the load, the jobs read everything, save a checkpoint and col
 from __future__ import annotations
 
 import argparse
-import contextlib
 import itertools
 import re
 import subprocess
@@ -66,18 +65,22 @@ class Application:
 
     def stage(self, number: int, executor: str, at_ms: int) -> Iterator[tuple[str, int, bytes]]:
         """Yield a stage whose tasks all run on one executor."""
-        begun = fact_pb2.StageStarted(stage_id=number, num_tasks=TASKS_PER_STAGE, name="count at orders.py:1")
+        begun = fact_pb2.StageStarted(
+            stage_id=number, stage_attempt=0, num_tasks=TASKS_PER_STAGE, name="count at orders.py:1"
+        )
         yield self.fact(at_ms, "stage_started", f"{number}", begun, RESERVED)
         for place in range(TASKS_PER_STAGE):
             task_id = number * TASKS_PER_STAGE + place
-            task = fact_pb2.TaskStarted(stage_id=number, task_id=task_id, executor_id=executor)
+            task = fact_pb2.TaskStarted(stage_id=number, stage_attempt=0, task_id=task_id, executor_id=executor)
             yield self.fact(at_ms, "task_started", f"{number}-{place}", task)
-            done = fact_pb2.TaskEnded(
-                stage_id=number, task_id=task_id, executor_id=executor, outcome="success", duration_ms=1000,
-                has_metrics=True,
+            ended = fact_pb2.TaskEnded(
+                stage_id=number, stage_attempt=0, task_id=task_id, executor_id=executor, outcome="success",
+                duration_ms=1000, has_metrics=True,
             )  # fmt: skip
-            yield self.fact(at_ms + 1000, "task_ended", f"{number}-{place}", done)
-        yield self.fact(at_ms + 1001, "stage_ended", f"{number}", fact_pb2.StageEnded(stage_id=number), RESERVED)
+            yield self.fact(at_ms + 1000, "task_ended", f"{number}-{place}", ended)
+        yield self.fact(
+            at_ms + 1001, "stage_ended", f"{number}", fact_pb2.StageEnded(stage_id=number, stage_attempt=0), RESERVED
+        )
 
     def executor(self, name: str, at_ms: int) -> tuple[str, int, bytes]:
         """Return the start of an executor."""
@@ -186,10 +189,11 @@ class Bench:
         return self._metric(job, "lastCheckpointFullSize")
 
     def _metric(self, job: str, name: str) -> float:
-        text = ""
-        with contextlib.suppress(OSError):  # the job has just started, or is busy
+        try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self._ports[job]}/metrics", timeout=30) as answer:
                 text = answer.read().decode()
+        except OSError:  # the job has just started, or is busy
+            return 0.0
         return sum(float(value) for value in re.findall(rf"^\w*{name}(?:{{.*}})? (\S+)$", text, re.MULTILINE))
 
 

@@ -1,4 +1,4 @@
-"""Tests the windows job with an open transaction of a dead shipper, with late facts, and with added partitions."""
+"""Tests the windows job with open transactions, late facts, facts without fields, and added partitions."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from confluent_kafka.admin import (
 from sparkfuse.stack.layout import free_ports
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_collectors.ship.broker import TRANSACTION_SECONDS
+from sparkfuse_contracts.generated import fact_pb2
 from sparkfuse_stream_jobs.ticks import murmur2
 from tests.integration.stream_jobs.scripted_application import ScriptedApplication
 from tests.integration.stream_jobs.windows_seen import Seen
@@ -112,6 +113,25 @@ def test_open_transaction_of_a_dead_shipper_makes_no_fact_late(seen: Seen) -> No
     assert time.monotonic() - began > TRANSACTION_SECONDS / 2, "the transaction did not delay the later facts"
 
 
+def test_facts_without_fields_do_not_stop_the_job(seen: Seen, metrics_port: int) -> None:
+    """A fact that has no field but its application and its kind is skipped or rejected; the job does not restart."""
+    hostile = application(seen, partition=0, partitions=2)
+    for kind in fact_pb2.Fact.DESCRIPTOR.oneofs_by_name["kind"].fields:
+        hostile.send_fact(kind.name)
+        fact = fact_pb2.Fact(app_id=f"hostile-{kind.name}")
+        getattr(fact, kind.name).SetInParent()
+        hostile.send(fact.SerializeToString())
+        fact.app_id = hostile.app_id
+        hostile.send(fact.SerializeToString())
+    hostile.flush()
+    healthy = application(seen, partition=0, partitions=2)
+    run_to_its_end(healthy)
+
+    assert ended(seen, healthy) == (TASKS, 1.0)
+    assert metric(metrics_port, "numRestarts") == 0
+    assert metric(metrics_port, 'dead_letters_total{component="windows",topic="facts"}') > 0
+
+
 def test_late_facts_are_counted_and_lower_the_completeness(seen: Seen, metrics_port: int) -> None:
     """A fact that arrives with a broker time of an earlier window is counted, and its application is incomplete.
 
@@ -137,8 +157,13 @@ def test_late_facts_are_counted_and_lower_the_completeness(seen: Seen, metrics_p
 
 def late_facts(port: int) -> float:
     """Return how many inputs of windows Flink dropped because they were late."""
+    return metric(port, "numLateRecordsDropped")
+
+
+def metric(port: int, name: str) -> float:
+    """Return the value of a metric of the job; 0 if there is none."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-        found = re.search(r"^\w+numLateRecordsDropped (\S+)$", answer.read().decode(), re.MULTILINE)
+        found = re.search(rf"^\w+{re.escape(name)} (\S+)$", answer.read().decode(), re.MULTILINE)
     return float(found[1]) if found else 0.0
 
 

@@ -1,4 +1,5 @@
 import copy
+import hashlib
 import importlib.util
 import re
 import subprocess
@@ -49,6 +50,18 @@ def as_object(pod: Pod) -> Manifest:
 
 def named(environment: str, kind: str) -> set[str]:
     return {each["metadata"]["name"] for each in manifests(environment, kind)}
+
+
+def test_rendered_manifests_are_of_the_present_sources():
+    """The digests of the chart and its overlays are those of the files that were rendered."""
+    folder = ROOT / "deploy" / "kubernetes"
+    files = [each for name in ("sparkfuse", "overlays") for each in (folder / name).rglob("*")]
+    sources = [each for each in files if each.is_file() and "charts" not in each.relative_to(folder).parts]
+    actual = {str(each.relative_to(folder)): hashlib.sha256(each.read_bytes()).hexdigest() for each in sources}
+    lines = (folder / "rendered" / "sources.sha256").read_text().splitlines()
+    rendered = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+
+    assert actual == rendered, "run `make generate-kubernetes`"
 
 
 @pytest.mark.parametrize("version", VERSIONS)

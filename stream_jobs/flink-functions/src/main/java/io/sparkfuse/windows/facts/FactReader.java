@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.apache.flink.table.data.GenericRowData;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.StringData;
@@ -26,16 +27,32 @@ final class FactReader {
   private static final String VALUE = "value";
   private static final StringData[] KINDS = kinds();
 
+  /** Without one of these fields, a fact cannot belong to a stage, and steps that use it fail. */
+  private static final Set<String> IDS = Set.of("stage_id", "stage_attempt");
+
   private final RowType columns;
   private final MessageReader message;
   private final int kindPosition;
   private final int valuePosition;
+
+  /** For each kind: the position of its column, and the positions of IDS in the column. */
+  private final int[][] idPositions = new int[KINDS.length][];
 
   FactReader(RowType columns) {
     this.columns = columns;
     this.message = new MessageReader(FACT, columns, Set.of(KIND, VALUE));
     this.kindPosition = columns.getFieldIndex(KIND);
     this.valuePosition = columns.getFieldIndex(VALUE);
+    for (int kind = 0; kind < KINDS.length; kind++) {
+      int position = KINDS[kind] == null ? -1 : columns.getFieldIndex(KINDS[kind].toString());
+      if (position >= 0 && columns.getTypeAt(position) instanceof RowType fields) {
+        idPositions[kind] =
+            IntStream.concat(
+                    IntStream.of(position),
+                    IDS.stream().mapToInt(fields::getFieldIndex).filter(place -> place >= 0))
+                .toArray();
+      }
+    }
   }
 
   /**
@@ -64,6 +81,7 @@ final class FactReader {
       throw new UndecodableException("the record is not a Protobuf message of a fact");
     }
     check(scan);
+    checkIds(row, idPositions[scan.kind]);
     if (kindPosition >= 0) {
       row.setField(kindPosition, KINDS[scan.kind]);
     }
@@ -83,6 +101,18 @@ final class FactReader {
     if (scan.kind == Fact.UNDECODABLE_FIELD_NUMBER) {
       throw new UndecodableException(
           "the fact has the kind \"undecodable\", which only readers create");
+    }
+  }
+
+  private static void checkIds(GenericRowData row, int[] positions) throws UndecodableException {
+    if (positions == null || positions.length == 1) {
+      return;
+    }
+    GenericRowData fields = (GenericRowData) row.getField(positions[0]);
+    for (int place = 1; place < positions.length; place++) {
+      if (fields == null || fields.isNullAt(positions[place])) {
+        throw new UndecodableException("the fact has no stage_id or no stage_attempt");
+      }
     }
   }
 
