@@ -4,7 +4,8 @@
 #   flink.sh taskmanager HOST          a task manager of the job manager at HOST
 # Environment: FLINK_MEMORY (process size, default 1600m), FLINK_SLOTS (default 1), FLINK_RPC_PORT (default 6123),
 # FLINK_REST_PORT (default 8081), FLINK_HOST (address of this process for the others, default: the host name),
-# FLINK_METRICS_PORT (for Prometheus, default 9249), SPARKFUSE_HOME (a folder that all processes share), SPARKFUSE_CHECKPOINT_MS, SPARKFUSE_FLINK_LIBS.
+# FLINK_METRICS_PORT (for Prometheus, default 9249), SPARKFUSE_HOME (a folder that all processes share),
+# SPARKFUSE_CHECKPOINT_MS, SPARKFUSE_FLINK_LIBS.
 set -euo pipefail
 role=$1
 subject=$2

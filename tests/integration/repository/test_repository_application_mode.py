@@ -43,11 +43,11 @@ def start(repository: Path, tmp_path: Path, environment: dict[str, str]) -> Iter
     """Return a function that runs `flink.sh`; all its processes are stopped at the end of the test."""
     started: list[subprocess.Popen[bytes]] = []
 
-    def run(*arguments: str) -> "subprocess.Popen[bytes]":
+    def run(*arguments: str, metrics_port: str) -> "subprocess.Popen[bytes]":
         with (tmp_path / f"{arguments[0]}.log").open("wb") as log:
             process = subprocess.Popen(
                 [str(repository / "deploy" / "flink.sh"), *arguments],
-                env=environment,
+                env={**environment, "FLINK_METRICS_PORT": metrics_port},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -79,16 +79,19 @@ def all_tasks_run(port: str) -> bool:
     return any(job["state"] == "RUNNING" and job["tasks"]["running"] == job["tasks"]["total"] > 0 for job in jobs)
 
 
-def test_job_runs_in_application_mode(start: Start, environment: dict[str, str]):
+def test_job_runs_in_application_mode(start: Start, environment: dict[str, str], free_port: Callable[[], int]):
     """The script of the image starts job manager, task manager and metrics, and stops the job on SIGTERM."""
-    manager = start("jobmanager", "windows")
-    start("taskmanager", "127.0.0.1")
+    of_manager, of_tasks = str(free_port()), str(free_port())
+    manager = start("jobmanager", "windows", metrics_port=of_manager)
+    start("taskmanager", "127.0.0.1", metrics_port=of_tasks)
     wait_for(lambda: all_tasks_run(environment["FLINK_REST_PORT"]), 300, "all tasks of the job to run")
     metrics = wait_for(
         lambda: answer(environment["SPARKFUSE_METRICS_PORT"], "/metrics"), 60, "the metrics that compose looks at"
     )
 
-    assert "sparkfuse_" in metrics
+    assert "sparkfuse_ticks_sent_total" in metrics
+    wait_for(lambda: "_sparkfuse_window_delay_seconds{" in answer(of_tasks, "/metrics"), 60, "metrics of the tasks")
+    assert "flink_jobmanager_job_numRestarts{" in answer(of_manager, "/metrics")
 
     manager.terminate()
 
