@@ -30,12 +30,20 @@ final class FactReader {
   /** Without one of these fields, a fact cannot belong to a stage, and steps that use it fail. */
   private static final Set<String> IDS = Set.of("stage_id", "stage_attempt");
 
+  private static final Set<Integer> KINDS_OF_STAGES =
+      Set.of(
+          Fact.STAGE_STARTED_FIELD_NUMBER,
+          Fact.STAGE_ENDED_FIELD_NUMBER,
+          Fact.TASK_STARTED_FIELD_NUMBER,
+          Fact.TASK_PROGRESS_FIELD_NUMBER,
+          Fact.TASK_ENDED_FIELD_NUMBER);
+
   private final RowType columns;
   private final MessageReader message;
   private final int kindPosition;
   private final int valuePosition;
 
-  /** For each kind: the position of its column, and the positions of IDS in the column. */
+  /** For each kind of KINDS_OF_STAGES: the position of its column, and of IDS in the column. */
   private final int[][] idPositions = new int[KINDS.length][];
 
   FactReader(RowType columns) {
@@ -43,8 +51,8 @@ final class FactReader {
     this.message = new MessageReader(FACT, columns, Set.of(KIND, VALUE));
     this.kindPosition = columns.getFieldIndex(KIND);
     this.valuePosition = columns.getFieldIndex(VALUE);
-    for (int kind = 0; kind < KINDS.length; kind++) {
-      int position = KINDS[kind] == null ? -1 : columns.getFieldIndex(KINDS[kind].toString());
+    for (int kind : KINDS_OF_STAGES) {
+      int position = columns.getFieldIndex(KINDS[kind].toString());
       if (position >= 0 && columns.getTypeAt(position) instanceof RowType fields) {
         idPositions[kind] =
             IntStream.concat(
