@@ -206,6 +206,10 @@ bench-plugin: | setup ## measure what the Spark plugin costs a job (idle machine
 bench-fleet: | setup ## run both Flink jobs with 500 applications for twenty minutes; measure CPU, memory and delay
 	$(BIN)/python -m tests.bench.bench_fleet $(ARGS)
 
+.PHONY: bench-state
+bench-state: | setup ## measure state and memory of both Flink jobs over a simulated month (fifteen minutes)
+	$(BIN)/python -m tests.bench.bench_state $(ARGS)
+
 .PHONY: bench-windows
 bench-windows: | setup ## measure CPU per fact and the delay of a window (five minutes, idle machine)
 	$(BIN)/python -m tests.bench.bench_windows $(ARGS)
