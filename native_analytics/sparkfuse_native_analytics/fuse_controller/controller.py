@@ -85,10 +85,11 @@ class FuseController:
         self.audit.start(environment, records.controller_record(STARTED, reason, environment.now_ms()))
 
     def evaluate(self, environment: Environment) -> None:
-        """Score probes, verify earlier acts, and decide about all candidates once. Raises OSError or FencedError."""
+        """Verify earlier acts, score probes, and decide about all candidates once. Raises OSError or FencedError."""
         self._record_orders(environment)
-        self._score_probes(environment)
+        # A probe of a run on which the fuse acted has its own score, so acts are verified first.
         self._verify_acts(environment)
+        self._score_probes(environment)
         fleet = self._fleet(environment)
         if any(refusal(case, self._gates) is None for case in fleet.cases()):
             environment.refresh()

@@ -12,11 +12,18 @@ from dataclasses import dataclass, field, replace
 
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_contracts.generated.receipt_pb2 import Receipt
-from sparkfuse_native_analytics.fuse_controller.act_registry import SHADOW_MODE, WOULD_ACT
+from sparkfuse_native_analytics.fuse_controller.act_registry import (
+    ACT_MODE,
+    REFUSED,
+    SENT,
+    SHADOW_MODE,
+    VERIFIED,
+    WOULD_ACT,
+)
 from sparkfuse_native_analytics.fuse_controller.outcomes import is_answer
 from sparkfuse_native_analytics.fuse_controller.scope import Run
 from sparkfuse_native_analytics.fuse_controller.view import Ending
-from sparkfuse_rules.rule import EXTERNAL_STOP
+from sparkfuse_rules.rule import EXTERNAL_STOP, WARN
 
 PROBED, SCORED = "probed", "probe_scored"
 TRUE_POSITIVE, FALSE_POSITIVE = "true_positive", "false_positive"
@@ -26,6 +33,8 @@ UNRELATED = "unrelated"
 # The score of a probe that was refused by a gate other than the predicate, such as `hold` or `blind`. This score shows
 # nothing about the policy.
 NOT_EVALUATED = "not_evaluated"
+# The score of a probe of a run on which the fuse acted. The run did not end by itself, so its end shows nothing.
+AFFECTED = "affected"
 PREDICATE = "predicate"
 # Largest number of probes for one run and rule, and for all runs in a minute. These limits keep the load on drivers and
 # broker low.
@@ -47,7 +56,7 @@ class Probe:
     """One probe, its answer and the end of its run.
 
     ``matched`` is true if a finding fired; otherwise the probe is a control sample. ``outlived`` is true if the run or
-    the stage of the task had ended before the probe.
+    the stage of the task had ended before the probe. ``affected`` is true if the fuse acted on the run.
     """
 
     signal_id: str
@@ -59,6 +68,7 @@ class Probe:
     stage: tuple[int, int] | None
     matched: bool
     outlived: bool = False
+    affected: bool = False
     answer: str = ""
     gate: str = ""
     stage_status: str = ""
@@ -81,6 +91,8 @@ class Probe:
     @property
     def score(self) -> str:
         """The score of the probe; use it only if the probe is complete."""
+        if self.affected:
+            return AFFECTED
         if self.answer == "would_act":
             return FALSE_POSITIVE if self.healthy else TRUE_POSITIVE
         if self.gate != PREDICATE:
@@ -98,15 +110,20 @@ class ProbeBook:
         self._sent_ms: dict[tuple[Run, str], list[int]] = {}
         self._reachable: dict[str, int] = {}
         self._external_ms: deque[int] = deque(maxlen=EXTERNAL_PROBES_PER_MINUTE)
+        self._acts: dict[str, tuple[Run, int]] = {}
 
     def record(self, record: AuditRecord) -> None:
         """Add a record of the audit log."""
+        run = Run(record.cluster, record.app_id, record.app_attempt, record.app_start_ms)
         if record.step == SCORED:
             self._probes.pop(record.signal_id, None)
+        if record.step == SENT and record.mode == ACT_MODE and record.action != WARN:
+            self._acts[record.signal_id] = (run, record.at_ms)
+        if record.step == VERIFIED and record.outcome == REFUSED:
+            self._acts.pop(record.signal_id, None)
         is_probe = record.step == PROBED or (record.step == WOULD_ACT and record.mode == SHADOW_MODE)
         if not is_probe or not record.signal_id or record.signal_id in self._probes:
             return
-        run = Run(record.cluster, record.app_id, record.app_attempt, record.app_start_ms)
         self._probes[record.signal_id] = Probe(
             record.signal_id,
             record.at_ms,
@@ -147,12 +164,14 @@ class ProbeBook:
         return {probe.run for probe in self._probes.values()}
 
     def complete(self) -> list[Probe]:
-        """Return the probes that can be scored."""
-        return [probe for probe in self._probes.values() if probe.complete]
+        """Return the probes that can be scored. The acts on their runs must have been verified before."""
+        affected = {run for run, _ in self._acts.values()}
+        return [replace(each, affected=each.run in affected) for each in self._probes.values() if each.complete]
 
     def forget(self, now_ms: int) -> None:
         """Remove old probes that were never answered or whose run never ended."""
         self._probes = {key: each for key, each in self._probes.items() if now_ms - each.at_ms < FORGET_MS}
+        self._acts = {key: act for key, act in self._acts.items() if now_ms - act[1] < FORGET_MS}
         self._reachable = {key: at_ms for key, at_ms in self._reachable.items() if now_ms - at_ms < FORGET_MS}
         self._sent_ms = {key: times for key, times in self._sent_ms.items() if times and now_ms - times[-1] < FORGET_MS}
 

@@ -358,6 +358,31 @@ def test_probe_without_an_evaluated_predicate_counts_nothing(world, make_control
     assert world.acts == []
 
 
+@pytest.mark.parametrize(
+    ("receipt", "score"),
+    [
+        pytest.param(None, "affected", id="the hook acted"),
+        pytest.param("refused", "false_positive", id="the hook refused"),
+    ],
+)
+def test_probe_of_a_run_that_the_fuse_changed_is_no_evidence(world, make_controller, show, receipt, score):
+    """If the fuse acted on a run, its success is no evidence against the rule; a refused act changes nothing."""
+    controller = make_controller("act")
+    show(controller, live_row())
+    controller.probe(world)
+    controller.read_receipt(answer(world.probes[-1], "would_act", gate=""))
+    show(controller, finding())
+    controller.evaluate(world)
+    if receipt is not None:
+        controller.read_receipt(answer(world.acts[-1], receipt, gate="predicate"))
+        controller.evaluate(world)
+    end_run(world, controller, show, "app-1")
+    controller.evaluate(world)
+
+    assert [signal.app_id for signal in world.acts] == ["app-1"]
+    assert [record.outcome for record in world.records if record.step == "probe_scored"] == [score]
+
+
 def test_probes_are_few(world, make_controller, show):
     """For each rule, a run gets one probe a minute and at most three in total.
 
