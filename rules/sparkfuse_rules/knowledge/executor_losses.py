@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sparkfuse_contracts.generated.executor_exit_codes import MOST_CHARS, PATTERN
-from sparkfuse_rules.knowledge.failures import BENIGN, Failure, classify
+from sparkfuse_rules.knowledge.failures import BENIGN, Failure, classify, exit_code_of, failure_of_exit_code
 
 # The time for which a loss counts as recent.
 WINDOW_MS = 600_000
 # Maximum number of stored losses within the window; more losses exceed every threshold anyway.
 MOST_REMEMBERED = 1_000
-_EXIT_CODE = re.compile(PATTERN, re.ASCII)
 # Spark ends the application before it removes the executors, but the clocks of driver and executors may differ.
 CLOCK_SLACK_MS = 1_000
 # Failures that may cause the end of an application, but are never caused by this end.
@@ -23,16 +20,6 @@ _ENDS_APPLICATIONS = frozenset({
 })  # fmt: skip
 # Failures that report only the loss of the executor, not its cause.
 _UNSPECIFIC = frozenset({"unknown", "executor_lost"})
-# Exit codes of Spark (SparkExitCode, ExecutorExitCode) and of signals.
-_BY_EXIT_CODE = {
-    52: Failure("configuration", "heap_memory", "larger"),
-    53: Failure("infrastructure", "disk_full", "transient"),
-    56: Failure("infrastructure", "heartbeat_lost", "transient"),
-    134: Failure("infrastructure", "process_crashed", "transient"),
-    137: Failure("infrastructure", "process_killed", "transient"),
-    139: Failure("infrastructure", "process_crashed", "transient"),
-    143: Failure("infrastructure", "process_killed", "transient"),
-}
 
 
 @dataclass(frozen=True)
@@ -97,12 +84,6 @@ def removed_with_application(ended_ms: int, removed_ms: int, failure: str) -> bo
 def classify_removal(reason: str | None, exit_code: int | None) -> Failure:
     """Return the failure class from Spark's reason text; if the text is unspecific, from the exit code."""
     failure = classify(None, reason)
-    if failure.reason in _UNSPECIFIC and exit_code in _BY_EXIT_CODE:
-        return _BY_EXIT_CODE[exit_code]
+    if failure.reason in _UNSPECIFIC and (by_code := failure_of_exit_code(exit_code)):
+        return by_code
     return failure
-
-
-def exit_code_of(reason: str | None) -> int | None:
-    """Return the exit code that Spark's reason names, or None (cases: contracts/shared/executor_exit_codes.yaml)."""
-    found = _EXIT_CODE.search((reason or "")[:MOST_CHARS])
-    return int(found[1]) if found else None

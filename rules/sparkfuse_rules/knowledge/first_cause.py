@@ -18,6 +18,13 @@ _EXECUTOR_LOST = re.compile(r"ExecutorLostFailure \(executor [^\n]{0,300}?\) Rea
 _CAUSED_BY = re.compile(r"(?m)^Caused by: ")
 _TRACEBACK = "Traceback (most recent call last):"
 _FETCH_MESSAGE = re.compile(r"FetchFailed\([^\n]{0,600}?message=\s*")
+# Stack frames of Java, alone or in one line, and of Python with the line of code below; exceptions of a clean-up.
+_FRAMES = re.compile(
+    r"(?m)(?:^|[ \t])[ \t]*at [\w.$<>/@-]+\([^()\n]{0,200}\)(?:[ \t]*~?\[[^\]\n]{0,120}\])?"
+    r"|^[ \t]*[\w.$<>]+\([\w ]+(?:\.(?:java|scala):\d+)?\)[ \t]*$"
+    r'|^[ \t]*File "[^"\n]{0,300}", line \d+[^\n]*\n(?:[ \t]{3,}[^\n]*(?:\n|$))*'
+    r"|^[ \t]*(?:Suppressed: [^\n]*|\.\.\. \d+ (?:more|common)[^\n]*)$"
+)
 # The text after the cause: a stack, the text that the driver adds after the stack, or the end of a FetchFailed.
 _REST = re.compile(r"(?m)\n\s*(?:at |\.\.\. \d+ more|Driver stacktrace:|Caused by: |Suppressed: )|\n\n|\n\)\s*$")
 
@@ -34,12 +41,16 @@ def first_cause(text: str | None) -> str | None:
     for wrapping in (_ABORTED, _EXECUTOR_LOST, _FETCH_MESSAGE):
         if wrapped := wrapping.search(found):
             found = found[wrapped.end() :].strip() or found
-    if python := _python_exception(found):
-        found = python
-    elif causes := list(_CAUSED_BY.finditer(found)):
+    if causes := list(_CAUSED_BY.finditer(found)):
         found = found[causes[-1].end() :]
+    found = _python_exception(found) or found
     line = " ".join(_REST.split(found, maxsplit=1)[0].split())
     return line if len(line) <= MOST_CHARS else line[: MOST_CHARS - 1] + "…"
+
+
+def without_frames(text: str) -> str:
+    """Return the exceptions in a text: the text without stack frames and without suppressed exceptions."""
+    return _FRAMES.sub("", text)
 
 
 def _python_exception(text: str) -> str | None:
