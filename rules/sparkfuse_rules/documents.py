@@ -10,6 +10,7 @@ import yaml
 
 from sparkfuse_contracts.generated import hook_counters
 from sparkfuse_rules.conditions import scope_of_view, signal_conditions
+from sparkfuse_rules.failure_accuracy import accuracy_section
 from sparkfuse_rules.knowledge.failures import failure_patterns
 from sparkfuse_rules.rule import Condition, FusePolicy, Rule
 
@@ -36,8 +37,10 @@ def identity_page() -> str:
 
 
 def failures_page() -> str:
-    """Return docs/failures.md as Markdown."""
-    return (_RULES / "failures_page.md").read_text(encoding="utf-8") + "".join(f"{row}\n" for row in _failure_rows())
+    """Return docs/failures.md as Markdown: the patterns, and their accuracy on texts of real failures."""
+    pages = [(_RULES / name).read_text(encoding="utf-8") for name in ("failures_page.md", "failure_accuracy_page.md")]
+    parts = zip(pages, (_failure_rows(), accuracy_section()), strict=True)
+    return "".join(page + "".join(f"{line}\n" for line in lines) for page, lines in parts)
 
 
 def fuse_policies_page(rules: Iterable[Rule]) -> str:
@@ -93,6 +96,7 @@ def _identity_rows() -> Iterator[str]:
 
 
 def _failure_rows() -> Iterator[str]:
+    yield from ("| reason | kind | retry | source | example |", "| --- | --- | --- | --- | --- |")
     for entry in failure_patterns():
         text = " ".join(entry.examples[0].split()).replace("|", "\\|").replace("`", "'")
         example = text if len(text) <= _LONGEST_EXAMPLE else f"{text[: _LONGEST_EXAMPLE - 1]}…"

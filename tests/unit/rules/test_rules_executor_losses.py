@@ -13,8 +13,8 @@ from sparkfuse_rules.knowledge.executor_losses import (
     classify_removal,
     executor_added,
     executor_removed,
-    exit_code_of,
 )
+from sparkfuse_rules.knowledge.failures import exit_code_of
 from sparkfuse_rules.knowledge.plan_operators import runs_python
 
 

@@ -12,8 +12,8 @@ from sparkfuse_rules.knowledge.executor_losses import (
     ExecutorRemoval,
     classify_removal,
     executor_removed,
-    exit_code_of,
 )
+from sparkfuse_rules.knowledge.failures import exit_code_of
 
 CASES = json.loads(asset("sparkfuse_contracts", "generated", "shared", "executor_exit_codes.json").read_text())["cases"]
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkfuse_rules.knowledge.failures import KINDS, RETRIES, UNKNOWN, Failure, classify, failure_patterns
+from sparkfuse_rules.failure_accuracy import COLLECTED, HELD_OUT, FailureCase, accuracy, failure_cases
+from sparkfuse_rules.knowledge.failures import KINDS, NEVER, RETRIES, UNKNOWN, Failure, classify, failure_patterns
 
 EXAMPLES = [
     pytest.param(known.failure, example, id=f"{known.failure.reason}-{number}")
@@ -58,3 +59,67 @@ def test_unmatched_text_is_unknown(failure_class: str | None, reason: str | None
 def test_any_text_is_classified(failure_class: str, reason: str) -> None:
     """Any text is classified without an error."""
     assert classify(failure_class, reason).kind in KINDS
+
+
+REAL = [
+    pytest.param(case, id=f"{case.failure}-{number}") for number, case in enumerate(failure_cases(COLLECTED), start=1)
+]
+
+
+@pytest.mark.parametrize("case", REAL)
+def test_real_failure_is_classified_as_by_a_person(case: FailureCase) -> None:
+    """The text of a real failure has the class and the retry decision that a person chose from its thread."""
+    found = case.found()
+
+    assert (found.reason, found.retry) == (case.failure, case.retry)
+
+
+def test_held_out_failures_are_decided_as_published() -> None:
+    """At least 70% of the held-out texts have the right retry decision, and nearly none has a wrong one."""
+    of = accuracy(failure_cases(HELD_OUT))
+
+    assert of.right_decision >= 0.7 * of.cases
+    assert of.wrong_decision <= 0.05 * of.cases
+
+
+def test_no_failure_of_the_infrastructure_is_never_retried() -> None:
+    """No real failure that a retry or more memory can repair is classified as one that never succeeds."""
+    repairable = [
+        case for part in (COLLECTED, HELD_OUT) for case in failure_cases(part) if case.retry in ("transient", "larger")
+    ]
+
+    assert [case.link for case in repairable if case.found().retry == NEVER] == []
+
+
+def test_cases_are_large_and_separate_parts() -> None:
+    """At least 150 collected and 40 held-out texts have a link and a cause, and no text is in both parts."""
+    collected, held_out = failure_cases(COLLECTED), failure_cases(HELD_OUT)
+
+    assert len(collected) >= 150
+    assert len(held_out) >= 40
+    assert all(case.link.startswith("https://") and case.cause for case in (*collected, *held_out))
+    assert not {case.text for case in collected} & {case.text for case in held_out}
+
+
+INNER = "java.net.ConnectException: Connection refused (Connection refused)"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(f"java.lang.NullPointerException: x\nCaused by: {INNER}", "network", id="a wrapper"),
+        pytest.param(f"{INNER}\n\tat com.acme.NullPointerException.of(A.java:1)", "network", id="a frame"),
+        pytest.param(
+            "com.acme.LoadException: no answer\n\tat org.apache.spark.sql.AnalysisException.x(A.scala:1)",
+            "unknown",
+            id="only a frame",
+        ),
+        pytest.param("com.acme.LoadException: got a 3", "unknown", id="an exception of the program"),
+        pytest.param("java.lang.RuntimeException: got a 3", "unknown", id="a general exception"),
+        pytest.param("ExecutorLostFailure (executor 1 exited) Reason: Command exited with code 137", "process_killed",
+                     id="an exit code"),
+    ],
+)  # fmt: skip
+def test_only_the_innermost_exception_decides_never(text: str, expected: str) -> None:
+    """A class in a stack frame or in an outer exception does not decide that a retry never succeeds."""
+    assert classify(None, text).reason == expected

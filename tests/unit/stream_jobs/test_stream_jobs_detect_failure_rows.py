@@ -240,7 +240,7 @@ def test_job_without_start_is_described_by_its_text():
 @pytest.mark.parametrize(
     ("reason", "status", "kind"),
     [
-        ("Job 0 cancelled because SparkContext was shut down", "cancelled", "benign"),
+        ("Job 0 cancelled because SparkContext was shut down", "failed", "unknown"),
         ("Job 12 cancelled as part of cancellation of all jobs", "cancelled", "benign"),
         (ABORTED, "failed", "user_code"),
         ("Job aborted due to stage failure: Executor decommission.", "failed", "infrastructure"),
