@@ -77,11 +77,12 @@ def _with_overrides(rule: Rule, override: Override | None, variants: Sequence[tu
     if below is None:
         return None
     some = tuple(
-        (pattern, _checked(changed) if (changed := _overridden(below, each)) else None) for pattern, each in variants
+        (pattern, _checked(changed, rule) if (changed := _overridden(below, each)) else None)
+        for pattern, each in variants
     )
     if base is None and not any(changed for _, changed in some):
         return None
-    return replace(_checked(below), variants=some, enabled=base is not None)
+    return replace(_checked(below, rule), variants=some, enabled=base is not None)
 
 
 def load_rule(path: Path) -> Rule:
@@ -160,9 +161,10 @@ def _overridden(rule: Rule, override: Override | None) -> Rule | None:
     return changed if override.enabled and changed.severity else None
 
 
-def _checked(rule: Rule) -> Rule:
+def _checked(rule: Rule, loaded: Rule) -> Rule:
     """Validate the values that overrides may have changed; return the rule with its params in the description."""
-    _check_predicates(rule)
+    if rule is not loaded:
+        _check_predicates(rule)
     _check_description(rule)
     values = {name: param.value for name, param in rule.params.items()}
     return replace(rule, description=describe.bind(rule.description, values))

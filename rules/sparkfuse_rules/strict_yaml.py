@@ -16,7 +16,11 @@ _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
 _UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
-class _StrictLoader(yaml.SafeLoader):
+# The loader of libyaml is faster, but PyYAML can be built without it.
+_Loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+
+
+class _StrictLoader(_Loader):  # type: ignore[misc, valid-type]  # one of two classes
     """A YAML loader that rejects duplicate keys; PyYAML would silently use the last one."""
 
 
