@@ -117,6 +117,7 @@ class LiveView:
         self._decoder = Decoder(descriptor_set(), "sparkfuse.contracts.LiveRow")
         self._columns: dict[str, tuple[str, ...]] = {}
         self._variants: tuple[Variant, ...] = ()
+        self._predicates: tuple[tuple[str, str], ...] = ()
         self._rows: dict[str, pa.Table] = {}
         self._seen: dict[Run, int] = {}
         self._users: dict[Run, str] = {}
@@ -125,6 +126,10 @@ class LiveView:
     def use(self, variants: Sequence[Variant]) -> None:
         """Replace the rules."""
         self._variants = tuple(variants)
+        rules = [each.rule for each in variants]
+        self._predicates = tuple(
+            (severity_sql(each, "datafusion"), fuse_when_sql(each, "datafusion")) for each in rules
+        )
         chosen = {view: _chosen_columns(view, variants) for view in {variant.rule.view for variant in variants}}
         self._rows = {view: rows for view, rows in self._rows.items() if chosen.get(view) == self._columns.get(view)}
         self._columns = chosen
@@ -201,9 +206,10 @@ class LiveView:
             yield _rule_match(row, self._variants[row["rule_index"]])
 
     def _rule_sql(self, index: int, rule: Rule, now_ms: int) -> str:
+        severity, when = self._predicates[index]
         return (
-            f"SELECT * FROM (SELECT {index} AS rule_index, {severity_sql(rule, 'datafusion')} AS severity_of_match, *"
-            f" FROM latest WHERE {self._current_sql(rule, now_ms)} AND {fuse_when_sql(rule, 'datafusion')})"
+            f"SELECT * FROM (SELECT {index} AS rule_index, {severity} AS severity_of_match, *"
+            f" FROM latest WHERE {self._current_sql(rule, now_ms)} AND {when})"
             " AS evaluated WHERE severity_of_match IS NOT NULL"
         )
 
