@@ -22,11 +22,17 @@ from sparkfuse.stack.layout import LOOPBACK, Layout, Ports, free_ports
 from sparkfuse.stack.process import Process
 from sparkfuse_contracts.kafka_clients import client_configuration
 from sparkfuse_contracts.settings import Settings
+from tests.token_issuer import TokenIssuer
 from tests.waiting import wait_for
 
 ADMIN, ADMIN_PASSWORD = "admin", "admin-word"
 SCRAM = "SCRAM-SHA-256"
-LOGIN_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
+# Users who can also log in with the mechanisms PLAIN and OAUTHBEARER, and their passwords.
+PASSWORDS = {"job": "job-word"}
+SECURITY = "org.apache.kafka.common.security"
+LOGIN_MODULE = f"{SECURITY}.scram.ScramLoginModule"
+PLAIN_MODULE = f"{SECURITY}.plain.PlainLoginModule"
+TOKEN_MODULE = f"{SECURITY}.oauthbearer.OAuthBearerLoginModule"
 # Later entries of a properties file replace earlier ones.
 PROPERTIES = """
 listeners=SASL://{host}:{port},TLS://{host}:{tls_port},CONTROLLER://{host}:{controller_port}
@@ -35,8 +41,12 @@ listener.security.protocol.map=SASL:SASL_PLAINTEXT,TLS:SSL,CONTROLLER:SASL_PLAIN
 inter.broker.listener.name=SASL
 sasl.mechanism.inter.broker.protocol=SCRAM-SHA-256
 sasl.mechanism.controller.protocol=PLAIN
-listener.name.sasl.sasl.enabled.mechanisms=SCRAM-SHA-256
+listener.name.sasl.sasl.enabled.mechanisms=SCRAM-SHA-256,PLAIN,OAUTHBEARER
 listener.name.sasl.scram-sha-256.sasl.jaas.config={scram}
+listener.name.sasl.plain.sasl.jaas.config={users}
+listener.name.sasl.oauthbearer.sasl.jaas.config={token_module} required;
+listener.name.sasl.oauthbearer.sasl.server.callback.handler.class={security}.oauthbearer.OAuthBearerValidatorCallbackHandler
+listener.name.sasl.oauthbearer.sasl.oauthbearer.jwks.endpoint.url={public_keys}
 listener.name.controller.sasl.enabled.mechanisms=PLAIN
 listener.name.controller.plain.sasl.jaas.config={plain}
 listener.name.tls.ssl.client.auth=required
@@ -113,16 +123,33 @@ class SecuredKafka:
     bootstrap: str
     tls_bootstrap: str
     authority: Authority
+    tokens: TokenIssuer
 
     def file(self, user: str, password: str) -> Path:
         """Return a file for a login with a password, with the property names of the Java client."""
-        path = self.folder / f"{user}.properties"
-        path.write_text(
-            f"bootstrap.servers={self.bootstrap}\n"
-            "security.protocol=SASL_PLAINTEXT\n"
-            f"sasl.mechanism={SCRAM}\n"
-            f"sasl.jaas.config={_escaped(login(user, password))};\n"
-        )
+        return self._sasl_file(f"{user}.properties", SCRAM, login(user, password))
+
+    def plain_file(self, user: str, *more: str) -> Path:
+        """Return a file for a login with the mechanism PLAIN; ``more`` are further lines."""
+        return self._sasl_file(f"{user}.plain.properties", "PLAIN", login(user, PASSWORDS[user], PLAIN_MODULE), *more)
+
+    def token_file(self, user: str) -> Path:
+        """Return a file for a login with a token, which the client gets from the issuer."""
+        jaas = f"{TOKEN_MODULE} required clientId={_quoted(user)} clientSecret={_quoted(PASSWORDS[user])}"
+        handler = f"sasl.login.callback.handler.class={SECURITY}.oauthbearer.OAuthBearerLoginCallbackHandler"
+        endpoint = f"sasl.oauthbearer.token.endpoint.url={self.tokens.url}"
+        return self._sasl_file(f"{user}.token.properties", "OAUTHBEARER", jaas, handler, endpoint)
+
+    def _sasl_file(self, name: str, mechanism: str, jaas: str, *more: str) -> Path:
+        path = self.folder / name
+        lines = [
+            f"bootstrap.servers={self.bootstrap}",
+            "security.protocol=SASL_PLAINTEXT",
+            f"sasl.mechanism={mechanism}",
+            f"sasl.jaas.config={_escaped(jaas)};",
+            *more,
+        ]
+        path.write_text("\n".join(lines) + "\n")
         return path
 
     def tls_file(self, name: str) -> Path:
@@ -161,11 +188,14 @@ class _SecuredBroker(Broker):
     def __init__(self, layout: Layout, libraries: Path, kafka: SecuredKafka) -> None:
         super().__init__(layout, libraries)
         self._kafka = kafka
+        self._public_keys = kafka.tokens.public_keys.as_uri()
+        self._java.insert(1, f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={self._public_keys}")
 
     def _write_configuration(self) -> None:
         super()._write_configuration()
         ports, authority = self._layout.ports, self._kafka.authority
-        plain = login(ADMIN, ADMIN_PASSWORD, "org.apache.kafka.common.security.plain.PlainLoginModule")
+        plain = login(ADMIN, ADMIN_PASSWORD, PLAIN_MODULE)
+        users = " ".join(f"user_{user}={_quoted(password)}" for user, password in PASSWORDS.items())
         with self._properties.open("a") as properties:
             properties.write(
                 PROPERTIES.format(
@@ -175,6 +205,10 @@ class _SecuredBroker(Broker):
                     controller_port=ports.kafka_controller,
                     scram=_escaped(login(ADMIN, ADMIN_PASSWORD)) + ";",
                     plain=_escaped(f"{plain} user_{ADMIN}={_quoted(ADMIN_PASSWORD)}") + ";",
+                    users=f"{PLAIN_MODULE} required {users};",
+                    security=SECURITY,
+                    token_module=TOKEN_MODULE,
+                    public_keys=self._public_keys,
                     keystore=authority.issue("broker"),
                     truststore=authority.file,
                 )
@@ -198,12 +232,14 @@ def secured_kafka(folder: Path, libraries: Path) -> Iterator[SecuredKafka]:
     """Run a broker on free ports until the block ends."""
     layout = Layout.from_environment(folder, Ports.free(), environment={})
     tls_bootstrap = f"{LOOPBACK}:{free_ports(1)[0]}"
-    kafka = SecuredKafka(folder, layout.kafka_bootstrap, tls_bootstrap, Authority(folder / "certificates"))
-    service = _SecuredBroker(layout, libraries, kafka).service()
-    process = Process(service, layout.logs / "kafka.log")
-    try:
-        wait_for(lambda: service.ready() or process.exit_code() is not None, service.ready_seconds, "the broker")
-        assert process.exit_code() is None, process.last_lines()
-        yield kafka
-    finally:
-        process.stop()
+    authority = Authority(folder / "certificates")
+    with TokenIssuer(folder / "tokens", PASSWORDS) as tokens:
+        kafka = SecuredKafka(folder, layout.kafka_bootstrap, tls_bootstrap, authority, tokens)
+        service = _SecuredBroker(layout, libraries, kafka).service()
+        process = Process(service, layout.logs / "kafka.log")
+        try:
+            wait_for(lambda: service.ready() or process.exit_code() is not None, service.ready_seconds, "the broker")
+            assert process.exit_code() is None, process.last_lines()
+            yield kafka
+        finally:
+            process.stop()

@@ -119,6 +119,7 @@ public final class KafkaClientSettings {
       PluginLog.warn("Sparkfuse: cannot read spark.sparkfuse.kafka.configFile: " + unreadable);
     }
     file.replaceAll((key, value) -> isClassName((String) key) ? ownClass((String) value) : value);
+    UnrelocatedCallbackHandler.install(file);
     return file;
   }
 
