@@ -32,9 +32,10 @@ class TokenIssuer:
     def __init__(self, folder: Path, clients: dict[str, str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._key = rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
-        self._logins = {base64.b64encode(f"{name}:{secret}".encode()).decode(): name for name, secret in clients.items()}
-        numbers = self._key.public_key().public_numbers()
-        key = {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": KEY_ID, "n": _number(numbers.n), "e": _number(numbers.e)}
+        self._logins = {base64.b64encode(f"{name}:{word}".encode()).decode(): name for name, word in clients.items()}
+        public = self._key.public_key().public_numbers()
+        key = {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": KEY_ID}
+        key |= {"n": _number(public.n), "e": _number(public.e)}
         self.public_keys = folder / "jwks.json"
         self.public_keys.write_text(json.dumps({"keys": [key]}))
         self._server = HTTPServer(("127.0.0.1", 0), self._handler())
@@ -45,7 +46,9 @@ class TokenIssuer:
         self._thread.start()
         return self
 
-    def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -66,7 +69,8 @@ class TokenIssuer:
             def do_POST(self) -> None:
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 name = issuer._logins.get(self.headers.get("Authorization", "").removeprefix("Basic "))
-                body = json.dumps({"access_token": issuer.token(name)} if name else {"error": "invalid_client"}).encode()
+                answer = {"access_token": issuer.token(name)} if name else {"error": "invalid_client"}
+                body = json.dumps(answer).encode()
                 self.send_response(200 if name else 401)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))

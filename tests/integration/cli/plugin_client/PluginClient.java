@@ -51,7 +51,7 @@ public final class PluginClient {
     }
   }
 
-  /** Encodes a fact of each kind, and one that must be truncated, both of which use reflection. */
+  /** Encodes a fact of each kind and a fact that must be truncated; both use reflection. */
   private static void encodeFacts() {
     WarmUp.run();
     SqlStarted.Builder query = SqlStarted.newBuilder();
