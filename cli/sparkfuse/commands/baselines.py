@@ -113,6 +113,7 @@ def _explained(baseline: Baseline, *work: int | None) -> Explanation:
             work_records=each.work_records,
             num_tasks=each.num_tasks,
             abnormal=bool(each.abnormal),
+            reference=bool(each.reference),
             operator_rows=each.operator_rows,
             between_jobs_ms=each.between_jobs_ms,
             disk_spilled_bytes=each.disk_spilled_bytes,

@@ -26,7 +26,7 @@ class Baseline(_message.Message):
     def __init__(self, job_key: _Optional[str] = ..., stage_fingerprint: _Optional[str] = ..., stage_name: _Optional[str] = ..., updated_ms: _Optional[int] = ..., samples: _Optional[_Iterable[_Union[BaselineSample, _Mapping]]] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., level_changed_ms: _Optional[int] = ...) -> None: ...
 
 class BaselineSample(_message.Message):
-    __slots__ = ("run_key", "learned_ms", "wall_ms", "cpu_ms", "work_bytes", "work_records", "num_tasks", "abnormal", "operator_rows", "between_jobs_ms", "disk_spilled_bytes")
+    __slots__ = ("run_key", "learned_ms", "wall_ms", "cpu_ms", "work_bytes", "work_records", "num_tasks", "abnormal", "operator_rows", "between_jobs_ms", "disk_spilled_bytes", "reference")
     RUN_KEY_FIELD_NUMBER: _ClassVar[int]
     LEARNED_MS_FIELD_NUMBER: _ClassVar[int]
     WALL_MS_FIELD_NUMBER: _ClassVar[int]
@@ -38,6 +38,7 @@ class BaselineSample(_message.Message):
     OPERATOR_ROWS_FIELD_NUMBER: _ClassVar[int]
     BETWEEN_JOBS_MS_FIELD_NUMBER: _ClassVar[int]
     DISK_SPILLED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_FIELD_NUMBER: _ClassVar[int]
     run_key: str
     learned_ms: int
     wall_ms: int
@@ -49,4 +50,5 @@ class BaselineSample(_message.Message):
     operator_rows: int
     between_jobs_ms: int
     disk_spilled_bytes: int
-    def __init__(self, run_key: _Optional[str] = ..., learned_ms: _Optional[int] = ..., wall_ms: _Optional[int] = ..., cpu_ms: _Optional[int] = ..., work_bytes: _Optional[int] = ..., work_records: _Optional[int] = ..., num_tasks: _Optional[int] = ..., abnormal: bool = ..., operator_rows: _Optional[int] = ..., between_jobs_ms: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ...) -> None: ...
+    reference: bool
+    def __init__(self, run_key: _Optional[str] = ..., learned_ms: _Optional[int] = ..., wall_ms: _Optional[int] = ..., cpu_ms: _Optional[int] = ..., work_bytes: _Optional[int] = ..., work_records: _Optional[int] = ..., num_tasks: _Optional[int] = ..., abnormal: bool = ..., operator_rows: _Optional[int] = ..., between_jobs_ms: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., reference: bool = ...) -> None: ...

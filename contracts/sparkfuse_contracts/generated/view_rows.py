@@ -101,6 +101,13 @@ class StageLiveRow(TypedDict, total=False):
     stage_name: str | None
     stage_title: str | None
     usual_disk_spilled_bytes: int | None
+    similar_runs: int | None
+    baseline_span_ms: int | None
+    level_ratio: float | None
+    level_since_ms: int | None
+    level_runs: int | None
+    level_lost_ms: int | None
+    level_lost_month_ms: int | None
 
 
 class TaskLiveRow(TypedDict, total=False):
@@ -200,6 +207,13 @@ class AppLiveRow(TypedDict, total=False):
     log_silent_ms: int | None
     cost: float | None
     currency: str | None
+    similar_runs: int | None
+    baseline_span_ms: int | None
+    level_ratio: float | None
+    level_since_ms: int | None
+    level_runs: int | None
+    level_lost_ms: int | None
+    level_lost_month_ms: int | None
 
 
 class FailureLiveRow(TypedDict, total=False):

@@ -24,6 +24,7 @@ class BaselineSample:
     operator_rows: int | None = None
     between_jobs_ms: int | None = None
     disk_spilled_bytes: int | None = None
+    reference: bool | None = None
 
 
 @dataclass(frozen=True)

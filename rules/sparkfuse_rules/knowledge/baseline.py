@@ -14,15 +14,20 @@ from sparkfuse_rules.knowledge.baseline_model import (
     Sample,
     fit_lines,
 )
+from sparkfuse_rules.knowledge.levels import MIN_SHIFT, Level, Residual, changed_level
+from sparkfuse_rules.knowledge.retention import LIMIT, REFERENCE, retained, without_surplus
+from sparkfuse_rules.knowledge.robust import median
+from sparkfuse_rules.knowledge.run_history import history_of
 from sparkfuse_rules.knowledge.work import Work
 
-__all__ = ["Expectation", "Fit", "Sample", "expect", "fit", "learn", "level_changed", "moved"]
+__all__ = ["LIMIT", "Expectation", "Fit", "Sample", "expect", "fit", "learn", "level_changed", "moved"]
 
 # Three consecutive runs with similar durations become the new level; three similar runs are rarely a coincidence.
 RUNS_OF_A_NEW_LEVEL = 3
-# One run must not fill the baseline: a loop in the job's code creates many equal stages in one run.
-SAMPLES_OF_ONE_RUN = 5
-LIMIT = 50
+# A shorter duration needs more runs: a job may have less to do for a while.
+RUNS_OF_A_LOWER_LEVEL = 5
+# A run is abnormal if it is this many scales from its expected duration (Hampel 1974).
+ABNORMAL_SCALES = 3.0
 
 
 def expect(
@@ -37,38 +42,55 @@ def expect(
 
     Only samples that were learned before the run started are used, so a run is never compared with itself or a later
     run. The expected duration rises with the work, scales with the durations of the samples, and does not depend on
-    their order. If at most 30 % of the samples are outliers, they change the expected duration by no more than the
-    spread of the other samples.
+    their order. Abnormal runs do not change it.
     """
     fitted = fit(samples, known_before_ms)
     return fitted.at(Work(work_bytes, work_records, operator_rows), running) if fitted else None
 
 
 def fit(samples: Sequence[Sample], known_before_ms: int) -> Fit | None:
-    """Return the fitted lines, which give a stage's expectation for any work; None for fewer than five known runs."""
+    """Return the fitted lines, which give a stage's expectation for any work; None for fewer than five known runs.
+
+    If at least five runs have work, runs without work are ignored, because they had nothing to do.
+    """
     known = [sample for sample in samples if sample.learned_ms < known_before_ms and sample.wall_ms >= 0]
+    known = sorted(_with_work(known), key=lambda sample: (sample.learned_ms, sample.run_key, sample.wall_ms))
     normal = [sample for sample in known if not sample.abnormal]
     runs = len({sample.run_key for sample in normal})
     if len({sample.run_key for sample in known}) < MIN_RUNS or runs < RUNS_OF_A_NEW_LEVEL:
         return None
     spilled = [sample.disk_spilled_bytes for sample in known if sample.disk_spilled_bytes is not None]
     # The spill of abnormal runs is included: these runs succeeded, so a spill of that size does not mean a runaway job.
-    return replace(fit_lines(normal, runs), disk_spilled_bytes=max(spilled, default=None))
+    lines = replace(fit_lines(normal, runs), disk_spilled_bytes=max(spilled, default=None))
+    return _with_history(lines, known)
 
 
-def learn(samples: Sequence[Sample], sample: Sample, limit: int = LIMIT) -> tuple[Sample, ...]:
+def learn(
+    samples: Sequence[Sample], sample: Sample, limit: int = LIMIT, fitted: Fit | None = None
+) -> tuple[Sample, ...]:
     """Add the sample of a complete and successful run, and return all samples in the order in which they were learned.
 
-    A run outside its expected range is stored as abnormal and does not change the expectation. If the last three runs
-    are abnormal and consistent, they become the new level, and all earlier runs become abnormal. Adding the same sample
-    twice changes nothing. At most five samples of one run are stored, and at most ``limit`` samples in total.
+    A run far from its expected duration is stored as abnormal and does not change the expectation. If the last three
+    runs are abnormal, longer and consistent, they become the new level; the first runs of the baseline remain the
+    reference. A shorter level needs five runs and becomes the reference. A run without work is not added if others have
+    work. Adding the same sample twice changes nothing. At most five samples of one run are stored, and at most
+    ``limit`` samples in total. ``fitted`` is the fit of ``samples``, if the caller has it.
     """
-    if any(replace(known, abnormal=sample.abnormal) == sample for known in samples):
+    if any(_same(known, sample) for known in samples if known.run_key == sample.run_key):
         return tuple(samples)
-    fitted = fit(samples, sample.learned_ms + 1)
-    added = replace(sample, abnormal=sample.abnormal or _side(fitted, sample) != 0)
-    remaining = _without_surplus([*samples, added])[-limit:]
-    return _accept_new_level(remaining, fitted) if added.abnormal and fitted else tuple(remaining)
+    if not sample.sizes and _enough_with_work(samples):
+        return tuple(samples)
+    fitted = fitted or fit(samples, sample.learned_ms + 1)
+    abnormal = sample.abnormal or _side(fitted, sample) != 0
+    reference = not abnormal and sum(known.reference for known in samples) < REFERENCE
+    updated = without_surplus([*samples, replace(sample, abnormal=abnormal, reference=reference)])
+    if fitted is None:
+        return tuple(updated[-limit:])
+    if abnormal:
+        updated = _accept_longer_level(updated, fitted)
+    if (lower := _lower_level(fitted, sample)) is not None:
+        updated = _with_lower_reference(updated, lower, fitted)
+    return tuple(retained(updated, limit, fitted.residual))
 
 
 def moved(expectation: Expectation, elapsed_ms: int | None, cpu_ms: int | None) -> str:
@@ -88,42 +110,86 @@ def level_changed(before: Sequence[Sample], after: Sequence[Sample]) -> bool:
     return any(flags.get((sample.run_key, sample.learned_ms)) and not sample.abnormal for sample in after)
 
 
-def _side(fitted: Fit | None, sample: Sample) -> int:
-    """Return the position of the sample's wall time: 1 above the expected range, -1 below it, else 0.
+def _same(known: Sample, sample: Sample) -> bool:
+    return replace(known, abnormal=sample.abnormal, reference=sample.reference) == sample
 
-    If no range is known, the result is 0.
+
+def _with_work(samples: Sequence[Sample]) -> Sequence[Sample]:
+    return [sample for sample in samples if sample.sizes] if _enough_with_work(samples) else samples
+
+
+def _enough_with_work(samples: Sequence[Sample]) -> bool:
+    return len({sample.run_key for sample in samples if sample.sizes}) >= MIN_RUNS
+
+
+def _with_history(fitted: Fit, known: Sequence[Sample]) -> Fit:
+    residuals, reference = [], []
+    for sample in known:
+        if fitted.comparable(sample.sizes):
+            (reference if sample.reference else residuals).append(_residual(fitted, sample))
+    scale = min(line.scale for line in fitted.wall.values())
+    whole = sorted([*reference, *residuals])
+    p95 = scale * min(line.factor for line in fitted.wall.values())
+    return replace(fitted, history=history_of(whole, reference, p95, scale, known[0].learned_ms))
+
+
+def _residual(fitted: Fit, sample: Sample) -> Residual:
+    return Residual(sample.learned_ms, fitted.residual(sample), fitted.cpu_residual(sample))
+
+
+def _side(fitted: Fit | None, sample: Sample) -> int:
+    """Return the position of the sample's wall time: 1 far above the expected duration, -1 far below it, else 0.
+
+    If no range is known, or if a run is short because it had less work than the learned runs, the result is 0.
     """
     if fitted is None:
         return 0
     expectation = fitted.at(sample.work)
-    if sample.wall_ms > expectation.expected_p95_ms:
+    range_ms = math.exp(ABNORMAL_SCALES * min(line.scale for line in fitted.wall.values()))
+    if sample.wall_ms > max(expectation.expected_p95_ms, expectation.expected_ms * range_ms + WALL_SLACK_MS):
         return 1
-    lowest = expectation.expected_ms**2 / expectation.expected_p95_ms
-    return -1 if sample.wall_ms < lowest - WALL_SLACK_MS else 0
+    below = sample.wall_ms < expectation.expected_ms / range_ms - WALL_SLACK_MS
+    return -1 if below and fitted.comparable(sample.sizes) else 0
 
 
-def _without_surplus(samples: Sequence[Sample]) -> list[Sample]:
-    """Drop the oldest samples of each run that has more than five samples."""
-    remaining: list[Sample] = []
-    count: dict[str, int] = {}
-    for sample in reversed(samples):
-        count[sample.run_key] = count.get(sample.run_key, 0) + 1
-        if count[sample.run_key] <= SAMPLES_OF_ONE_RUN:
-            remaining.append(sample)
-    return remaining[::-1]
-
-
-def _accept_new_level(samples: Sequence[Sample], fitted: Fit) -> tuple[Sample, ...]:
-    latest = _latest_runs(samples)
-    agree = len({_side(fitted, sample) for sample in latest} - {0}) == 1 and _agree(latest, fitted)
+def _accept_longer_level(samples: list[Sample], fitted: Fit) -> list[Sample]:
+    latest = _latest_runs(samples, RUNS_OF_A_NEW_LEVEL)
     newest_runs = {sample.run_key for sample in latest}
-    if len(newest_runs) < RUNS_OF_A_NEW_LEVEL or not all(s.abnormal for s in latest) or not agree:
-        return tuple(samples)
-    return tuple(replace(sample, abnormal=sample.run_key not in newest_runs) for sample in samples)
+    if len(newest_runs) < RUNS_OF_A_NEW_LEVEL or not all(sample.abnormal for sample in latest):
+        return samples
+    if {_side(fitted, sample) for sample in latest} != {1} or not _agree(latest, fitted):
+        return samples
+    return [replace(each, abnormal=False) if each.run_key in newest_runs else each for each in samples]
 
 
-def _latest_runs(samples: Sequence[Sample]) -> list[Sample]:
-    runs = list(dict.fromkeys(sample.run_key for sample in reversed(samples)))[:RUNS_OF_A_NEW_LEVEL]
+def _lower_level(fitted: Fit, sample: Sample) -> Level | None:
+    """Return the level of the newest runs if it is below the reference for long enough."""
+    history = fitted.history
+    if history is None or not history.reference or not fitted.comparable(sample.sizes):
+        return None
+    recent = [*history.recent, _residual(fitted, sample)]
+    if median([each.wall for each in recent[-RUNS_OF_A_LOWER_LEVEL:]]) > history.base - MIN_SHIFT:
+        return None
+    lower = changed_level([_mirrored(each) for each in history.reference], [_mirrored(each) for each in recent])
+    return lower if lower is not None and lower.runs >= RUNS_OF_A_LOWER_LEVEL else None
+
+
+def _mirrored(residual: Residual) -> Residual:
+    return Residual(residual.at_ms, -residual.wall, None if residual.cpu is None else -residual.cpu)
+
+
+def _with_lower_reference(samples: list[Sample], level: Level, fitted: Fit) -> list[Sample]:
+    """Make the runs of the lower level normal, and the reference; the runs before become neither."""
+    return [
+        replace(each, abnormal=False, reference=True)
+        if each.learned_ms >= level.since_ms and (not each.abnormal or _side(fitted, each) < 0)
+        else replace(each, abnormal=True, reference=False)
+        for each in samples
+    ]
+
+
+def _latest_runs(samples: Sequence[Sample], count: int) -> list[Sample]:
+    runs = list(dict.fromkeys(sample.run_key for sample in reversed(samples)))[:count]
     return [sample for sample in samples if sample.run_key in runs]
 
 
@@ -133,5 +199,5 @@ def _agree(samples: Sequence[Sample], fitted: Fit) -> bool:
     Each duration is divided by the expected duration for its amount of work. The runs belong to one level if these
     ratios differ no more than usual.
     """
-    off = [math.log(max(1, sample.wall_ms) / max(1, fitted.at(sample.work).expected_ms)) for sample in samples]
+    off = [fitted.residual(sample) for sample in samples]
     return max(off) - min(off) <= 3 * min(line.scale for line in fitted.wall.values())

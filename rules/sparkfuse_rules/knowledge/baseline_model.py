@@ -1,18 +1,27 @@
 """The model of a stage's duration: a robust line on the log scale, with its p95.
 
 ``log(time) = level + slope * log(work)``. Runs differ by factors, so durations are compared on the log scale.
-Sources: Theil 1950 and Sen 1968 for the slope, Hampel 1974 for the scale, Student 1908 for the wider p95 if there are
-few samples.
+Sources: Theil 1950 and Sen 1968 for the slope, Hampel 1974 and von Neumann 1941 for the scale, Lepski 1990 for the
+number of recent runs that determine the level, Student 1908 for the wider p95 if there are few samples.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from sparkfuse_rules.knowledge.driver_idle import DriverIdle, fit_driver_idle
-from sparkfuse_rules.knowledge.robust import MAX_MS, median, prediction_factor, spread, theil_sen_slope
+from sparkfuse_rules.knowledge.robust import (
+    MAX_MS,
+    median,
+    prediction_factor,
+    spread,
+    successive_spread,
+    theil_sen_slope,
+)
+from sparkfuse_rules.knowledge.run_history import RunHistory
 from sparkfuse_rules.knowledge.work import BYTES, MEASURES, NONE, RECORDS, ROWS, Work
 
 # With fewer than five runs, outliers (up to 30 %) cannot be distinguished from the other runs.
@@ -48,6 +57,15 @@ CPU_SLACK_MS = 1000.0
 UNKNOWN_WORK_FACTOR = 2.0
 
 
+# If a run has less than half of the smallest learned work, or more than twice the largest, its time depends on the
+# share of overhead, which is not known.
+COMPARABLE = math.log(2)
+# The level is the median of the largest of these numbers of newest runs whose median agrees with that of the newest
+# three. So the level follows a trend and a step, and noise changes it little.
+LEVEL_RUNS = (12, 8, 5)
+NEWEST_RUNS = 3
+# Two medians of runs agree if they differ by at most this many scales.
+AGREEING_SCALES = 2.0
 # The rows of SQL operators are only known when a stage ends. If a job usually has more operator rows than records read,
 # by more than this factor, the work of its running application is unknown.
 LATE_ROWS = math.log(2)
@@ -58,7 +76,8 @@ class Sample:
     """The training sample of one run of a stage or application; times are in ms, work is input and shuffle read.
 
     None means not reported. ``operator_rows`` are the rows of SQL operators, for stages that read neither bytes nor
-    records. ``between_jobs_ms`` exists for applications only, ``disk_spilled_bytes`` for stages only.
+    records. ``between_jobs_ms`` exists for applications only, ``disk_spilled_bytes`` for stages only. ``reference``
+    marks the samples of the level with which the level of later runs is compared.
     """
 
     run_key: str
@@ -72,11 +91,27 @@ class Sample:
     operator_rows: int | None = None
     between_jobs_ms: int | None = None
     disk_spilled_bytes: int | None = None
+    reference: bool = False
 
     @property
     def work(self) -> Work:
         """The amount of work of the run."""
         return Work(self.work_bytes, self.work_records, self.operator_rows)
+
+    @cached_property
+    def sizes(self) -> Mapping[str, float]:
+        """The logarithm of the work in each reported measure."""
+        return self.work.sizes()
+
+    @cached_property
+    def log_wall(self) -> float:
+        """The logarithm of the wall time in ms."""
+        return _log_ms(self.wall_ms)
+
+    @cached_property
+    def log_cpu(self) -> float | None:
+        """The logarithm of the CPU time in ms, None if it is unknown."""
+        return None if self.cpu_ms is None else _log_ms(self.cpu_ms)
 
 
 @dataclass(frozen=True)
@@ -84,7 +119,8 @@ class Expectation:
     """The expected durations in ms of a stage for an amount of work, and the number of runs behind them.
 
     ``work_measure`` is the measure of the work: bytes, records or rows. If the work is unknown, the expectation is for
-    the usual work; then ``work_measure`` is none and ``work_known`` is false.
+    the usual work; then ``work_measure`` is none and ``work_known`` is false. If the work is known and no earlier run
+    reported any, such as after runs without input, ``runs`` is 0, because no earlier run is comparable.
     """
 
     runs: int
@@ -94,6 +130,7 @@ class Expectation:
     expected_cpu_p95_ms: int | None
     work_known: bool
     work_measure: str
+    history: RunHistory | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -118,23 +155,40 @@ class Line:
         p95 falls.
         """
         if size is None:
-            return self._bounds(self.level, 0.0)
+            return math.exp(self.level), math.exp(self.level + self.factor * self.scale)
         inside = min(max(size, self.smallest), self.largest)
         excess, shortfall = max(0.0, size - self.largest), max(0.0, self.smallest - size)
-        centre = self.level + self.slope * (inside - self.reference_size)
+        remaining = math.log1p(self.with_work * self._fall * math.expm1(-shortfall))
+        bound = self.level + self.slope * (inside - self.reference_size) + self._rise * excess + remaining
+        return math.exp(self.centre(size)), math.exp(bound + self.factor * self.scale + UNSEEN_SIZE_POWER * excess)
+
+    def centre(self, size: float | None) -> float:
+        """Return the logarithm of the expected duration in ms for ``size``, the log of the work."""
+        if size is None:
+            return self.level
+        if size > self.largest:
+            beyond = self._rise * min(size - self.largest, UNSEEN_SIZE_REACH)
+            return self.level + self.slope * (self.largest - self.reference_size) + beyond
+        if size < self.smallest:
+            beyond = self._fall * min(self.smallest - size, UNSEEN_SIZE_REACH)
+            return self.level + self.slope * (self.smallest - self.reference_size) - beyond
+        return self.level + self.slope * (size - self.reference_size)
+
+    def near(self, size: float) -> bool:
+        """Return whether the size is at most ``COMPARABLE`` outside the learned sizes."""
+        return self.smallest - COMPARABLE <= size <= self.largest + COMPARABLE
+
+    @property
+    def _rise(self) -> float:
         # Above the learned sizes, time grows at least in proportion to the work: the overhead of small sizes hides the
         # slope.
-        rise = max(1.0, self.slope)
+        return max(1.0, self.slope)
+
+    @property
+    def _fall(self) -> float:
         # Below the learned sizes, the time falls no faster than the work, because the overhead stays the same. If no
         # slope was fitted, the true slope may be 1.
-        fall = min(1.0, self.slope) if self.fitted else 1.0
-        beyond = rise * min(excess, UNSEEN_SIZE_REACH) - fall * min(shortfall, UNSEEN_SIZE_REACH)
-        remaining = math.log1p(self.with_work * fall * math.expm1(-shortfall))
-        _, bound = self._bounds(centre + rise * excess + remaining, excess)
-        return math.exp(centre + beyond), bound
-
-    def _bounds(self, centre: float, excess: float) -> tuple[float, float]:
-        return math.exp(centre), math.exp(centre + self.factor * self.scale + UNSEEN_SIZE_POWER * excess)
+        return min(1.0, self.slope) if self.fitted else 1.0
 
 
 @dataclass(frozen=True)
@@ -143,7 +197,7 @@ class Fit:
 
     A measure gets a line only if enough samples have this measure. ``driver_idle`` is the model of the driver's idle
     time; only applications with enough samples have it. ``disk_spilled_bytes`` is the largest spill of the samples,
-    None if no sample has it.
+    None if no sample has it. ``history`` compares a run with single earlier runs.
     """
 
     runs: int
@@ -152,6 +206,7 @@ class Fit:
     usual: Mapping[str, float]  # log of the median work by measure
     driver_idle: DriverIdle | None = None
     disk_spilled_bytes: int | None = None
+    history: RunHistory | None = field(default=None, compare=False)
 
     def at(self, work: Work, running: bool = False) -> Expectation:
         """Return the expectation for this amount of work, from the measure that gives the longest expected duration.
@@ -161,7 +216,22 @@ class Fit:
         running stage.
         """
         sizes = self._sizes(work, running)
-        return self._expectation(sizes, bool(sizes) and not (running and self._known_only_at_end()))
+        expectation = self._expectation(sizes, bool(sizes) and not (running and self._known_only_at_end()))
+        return expectation if self.usual or not work.sizes() else replace(expectation, runs=0)
+
+    def residual(self, sample: Sample) -> float:
+        """Return the logarithm of the sample's duration relative to the expected one for its work."""
+        return sample.log_wall - _centre(self.wall, sample.sizes)
+
+    def cpu_residual(self, sample: Sample) -> float | None:
+        """Return the logarithm of the CPU time relative to the expected one; None if one of them is unknown."""
+        return (
+            None if sample.log_cpu is None or "" not in self.cpu else sample.log_cpu - _centre(self.cpu, sample.sizes)
+        )
+
+    def comparable(self, sizes: Mapping[str, float]) -> bool:
+        """Return whether the sizes are so near to the learned ones that the time of the run shows its speed."""
+        return all(self.wall[measure].near(size) for measure, size in sizes.items() if measure in self.wall)
 
     def at_usual(self) -> Expectation:
         """Return the expectation for the usual work, for a run whose work is not known yet."""
@@ -181,6 +251,7 @@ class Fit:
             expected_cpu_p95_ms=None if cpu_p95 is None else _bound(cpu_p95, CPU_SLACK_MS, work_known),
             work_known=work_known,
             work_measure=measure if work_known else NONE,
+            history=self.history,
         )
 
     def _sizes(self, work: Work, running: bool) -> dict[str, float]:
@@ -215,23 +286,20 @@ def _log_ms(milliseconds: int) -> float:
 def fit_lines(samples: Sequence[Sample], runs: int) -> Fit:
     """Fit one line for each measure of work that enough ``samples`` have.
 
-    ``runs`` is the number of different runs among the samples. Each line is fitted to the samples that have the line's
-    measure, so one run without input does not remove the line.
+    ``runs`` is the number of different runs among the samples, which are ordered by time. Each line is fitted to the
+    samples that have the line's measure, so one run without input does not remove the line.
     """
     wall: dict[str, Line] = {}
     cpu: dict[str, Line] = {}
-    all_sizes = [sample.work.sizes() for sample in samples]
     for measure in ("", *MEASURES):  # the key "" is for unknown work
-        sized = [(sizes.get(measure), each) for sizes, each in zip(all_sizes, samples, strict=True)]
-        if measure:
-            sized = [(size, each) for size, each in sized if size is not None]
+        sized = [(each.sizes.get(measure), each) for each in samples if not measure or measure in each.sizes]
         sized_runs = len({each.run_key for _, each in sized})
         if sized_runs < min(MIN_RUNS, runs):
             continue
-        timed = [(size, _log_ms(each.cpu_ms)) for size, each in sized if each.cpu_ms is not None]
+        timed = [(size, each.log_cpu) for size, each in sized if each.log_cpu is not None]
         if 2 * len(timed) > len(sized):
             cpu[measure] = replace(_line(timed, sized_runs), with_work=CPU_WITH_THE_WORK)
-        walls = [(size, _log_ms(each.wall_ms)) for size, each in sized]
+        walls = [(size, each.log_wall) for size, each in sized]
         wall[measure] = _line(walls, sized_runs, _steepest_wall(cpu.get(measure)))
     usual = {measure: line.reference_size for measure, line in wall.items() if measure}
     return Fit(runs, wall, cpu, usual, _driver_idle(samples))
@@ -259,11 +327,34 @@ def _line(timed: Sequence[tuple[float | None, float]], runs: int, steepest: floa
     fitted = len(sizes) >= MIN_RUNS and middle[1] - middle[0] >= MIN_SIZE_SPREAD
     slope = min(max(theil_sen_slope(points), 0.0), steepest) if fitted else 0.0
     levels = [y - slope * (x - reference) if sizes else y for x, y in points]
-    scale = max(spread(levels), MIN_SCALE)
+    # The samples of one run are alike, so only samples of different runs show how much successive runs differ.
+    spreads = [spread(levels), *([successive_spread(levels)] if len(levels) == runs else [])]
+    scale = max(min(spreads), MIN_SCALE)
     factor = prediction_factor(runs, 2 if slope else 1)
     # Without a slope, the level is valid only for the usual sizes, and not for the sizes of outliers.
     smallest, largest = (min(sizes), max(sizes)) if fitted else middle
-    return Line(median(levels), slope, scale, factor, reference, smallest, largest, fitted)
+    if sizes and not fitted:
+        levels = [y for x, y in points if smallest - COMPARABLE <= x <= largest + COMPARABLE]
+    return Line(_newest_level(levels, scale), slope, scale, factor, reference, smallest, largest, fitted)
+
+
+def _newest_level(levels: Sequence[float], scale: float) -> float:
+    """Return the median of the newest levels: of as many as agree with the newest three."""
+    newest = median(levels[-NEWEST_RUNS:])
+    for count in LEVEL_RUNS:
+        level = median(levels[-count:])
+        if abs(level - newest) <= AGREEING_SCALES * scale:
+            return level
+    return newest
+
+
+def _centre(lines: Mapping[str, Line], sizes: Mapping[str, float]) -> float:
+    """Return the largest of the estimates by measure, as `Fit.at` does, on the log scale."""
+    largest = -math.inf
+    for measure, size in sizes.items():
+        if measure in lines and (centre := lines[measure].centre(size)) > largest:
+            largest = centre
+    return largest if largest > -math.inf else lines[""].level
 
 
 def _middle(sizes: Sequence[float]) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 # An integer above this value is not exact as a double; as a duration, the value is 285,000 years in ms.
 MAX_MS = 2**53
@@ -29,6 +29,16 @@ def spread(values: Sequence[float]) -> float:
     """
     centre = median(values)
     return MAD_TO_SIGMA * median([abs(value - centre) for value in values])
+
+
+def successive_spread(*series: Sequence[float]) -> float:
+    """Return the spread of the values of one or several series around their trend, from successive differences.
+
+    A trend or a single step does not increase the result. The differences of independent values have twice their
+    variance (von Neumann 1941); their median absolute value replaces the mean square, so outliers do not matter.
+    """
+    steps = [abs(later - earlier) for values in series for earlier, later in pairwise(values)]
+    return MAD_TO_SIGMA * median(steps) / math.sqrt(2) if steps else 0.0
 
 
 def theil_sen_slope(points: Sequence[tuple[float, float]]) -> float:

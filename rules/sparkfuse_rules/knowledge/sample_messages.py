@@ -13,7 +13,8 @@ _COUNTS = (
 def sample_of(message: BaselineSample) -> Sample:
     """Return the sample that a message contains; a count that is absent in the message becomes None, not 0."""
     counts = {name: getattr(message, name) if message.HasField(name) else None for name in _COUNTS}
-    return Sample(message.run_key, message.learned_ms, message.wall_ms, abnormal=message.abnormal, **counts)
+    flags = {"abnormal": message.abnormal, "reference": message.reference}
+    return Sample(message.run_key, message.learned_ms, message.wall_ms, **flags, **counts)
 
 
 def message_of(sample: Sample) -> BaselineSample:
@@ -21,6 +22,8 @@ def message_of(sample: Sample) -> BaselineSample:
     message = BaselineSample(
         run_key=sample.run_key, learned_ms=sample.learned_ms, wall_ms=sample.wall_ms, abnormal=sample.abnormal
     )
+    if sample.reference:
+        message.reference = True
     for name in _COUNTS:
         if (value := getattr(sample, name)) is not None:
             setattr(message, name, value)

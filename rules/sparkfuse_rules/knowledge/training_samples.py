@@ -74,6 +74,8 @@ def expected_columns(expectation: Expectation, elapsed_ms: int | None, cpu_ms: i
     if expectation.expected_cpu_ms is not None and expectation.expected_cpu_p95_ms is not None:
         columns["expected_cpu_ms"] = expectation.expected_cpu_ms
         columns["expected_cpu_p95_ms"] = expectation.expected_cpu_p95_ms
+    if expectation.history is not None and expectation.runs:
+        columns |= expectation.history.columns(expectation.expected_ms, elapsed_ms, expectation.expected_cpu_ms, cpu_ms)
     return columns
 
 

@@ -293,11 +293,15 @@ def test_retried_stage_has_no_training_sample(read):
 
 
 def test_incomplete_evidence_caps_severity(read, learned):
-    """A run that is twenty times slower is critical, but only a warning if its log has malformed lines."""
-    known = learned(*HEALTHY)
-    torn = nightly(9, 1_300_000, more=["]"])
+    """A run that is twenty times slower is critical, but only a warning if its log has malformed lines.
 
-    assert found(read(nightly(9, 1_300_000)), known)[0] == ("stage_slow", "critical")
+    It is not critical either if less than a month of history is known.
+    """
+    known = learned(*(nightly(10 * number, wall_ms) for number, wall_ms in enumerate([60_000, 62_000, 58_000] * 2)))
+    torn = nightly(60, 1_300_000, more=["]"])
+
+    assert found(read(nightly(60, 1_300_000)), known)[0] == ("stage_slow", "critical")
+    assert found(read(nightly(30, 1_300_000)), learned(*HEALTHY))[0] == ("stage_slow", "warning")
     assert sorted(found(read(torn), known)) == [
         ("application_slow", "warning"), ("collector_lossy", "warning"), ("stage_slow", "warning"),
     ]  # fmt: skip

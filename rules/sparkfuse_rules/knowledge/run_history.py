@@ -1,0 +1,96 @@
+"""What earlier runs say about a run beyond its expected duration: similar runs, and whether the level has changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sparkfuse_rules.knowledge.levels import MIN_SHIFT, WINDOWS, Level, Residual, changed_level
+from sparkfuse_rules.knowledge.robust import MAX_MS, median
+
+# A run is similar to an earlier one if it is slower by at most this many scales, which is the usual difference between
+# two runs of one mode.
+SIMILAR_SCALES = 2.0
+MONTH_MS = 30 * 24 * 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class RunHistory:
+    """The residuals of earlier runs, on the log scale: the duration relative to the expected one for its work.
+
+    ``slow`` are those above the p95, ``margin`` is the difference up to which two durations are similar, and
+    ``span_ms`` the time between the first and the last run. ``reference`` and ``recent`` are ordered by time.
+    """
+
+    slow: tuple[float, ...]
+    margin: float
+    span_ms: int
+    reference: tuple[Residual, ...]
+    recent: tuple[Residual, ...]
+    base: float  # the median of the reference runs
+    level: Level | None
+
+    def similar_runs(self, residual: float) -> int:
+        """Return how many earlier runs were about as slow as a run with this residual, or slower."""
+        return sum(each >= residual - self.margin for each in self.slow)
+
+    def level_with(self, wall: float, cpu: float | None) -> Level | None:
+        """Return the level of the recent runs and of a run with these residuals; a run that is not slow is ignored."""
+        if not self.recent or wall - self.base < MIN_SHIFT / 2:
+            return self.level
+        now = Residual(self.recent[-1].at_ms, wall, cpu)
+        return changed_level(self.reference, (*self.recent, now)[-WINDOWS[-1] :]) or self.level
+
+    def columns(
+        self, expected_ms: int, elapsed_ms: int | None, expected_cpu_ms: int | None, cpu_ms: int | None
+    ) -> dict[str, Any]:
+        """Return the columns of stage_live and app_live that compare a run with single earlier runs."""
+        columns: dict[str, Any] = {"baseline_span_ms": self.span_ms}
+        level = self.level
+        if elapsed_ms is not None:
+            wall = _residual(elapsed_ms, expected_ms)
+            columns["similar_runs"] = self.similar_runs(wall)
+            cpu = None if expected_cpu_ms is None or cpu_ms is None else _residual(cpu_ms, expected_cpu_ms)
+            level = self.level_with(wall, cpu)
+        return columns if level is None else columns | self._level_columns(level, expected_ms)
+
+    def _level_columns(self, level: Level, expected_ms: int) -> dict[str, Any]:
+        lost_ms = min(MAX_MS, round(expected_ms * math.exp(self.base) * math.expm1(level.shift)))
+        return {
+            "level_ratio": math.exp(level.shift),
+            "level_since_ms": level.since_ms,
+            "level_runs": level.runs,
+            "level_lost_ms": lost_ms,
+            "level_lost_month_ms": min(MAX_MS, round(lost_ms * self._runs_per_month())),
+        }
+
+    def _runs_per_month(self) -> float:
+        if len(self.recent) < 2:
+            return 1.0
+        gaps = [later.at_ms - earlier.at_ms for earlier, later in zip(self.recent, self.recent[1:], strict=False)]
+        return MONTH_MS / max(60_000.0, median(gaps))
+
+
+def _residual(milliseconds: int, expected_ms: int) -> float:
+    return math.log(max(1, milliseconds) / max(1, expected_ms))
+
+
+def history_of(
+    residuals: Sequence[Residual], reference: Sequence[Residual], p95: float, scale: float, oldest_ms: int
+) -> RunHistory:
+    """Return the history of a baseline; ``residuals`` are those of all samples, ordered by time.
+
+    ``p95`` is the residual of the p95 and ``oldest_ms`` the end of the first known run.
+    """
+    recent = tuple(residuals[-WINDOWS[-1] :])
+    return RunHistory(
+        slow=tuple(each.wall for each in residuals if each.wall > p95),
+        margin=SIMILAR_SCALES * scale,
+        span_ms=residuals[-1].at_ms - oldest_ms if residuals else 0,
+        reference=tuple(reference),
+        recent=recent,
+        base=median([each.wall for each in reference]) if reference else 0.0,
+        level=changed_level(reference, recent),
+    )
