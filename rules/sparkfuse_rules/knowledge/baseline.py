@@ -123,7 +123,8 @@ def _enough_with_work(samples: Sequence[Sample]) -> bool:
 
 
 def _with_history(fitted: Fit, known: Sequence[Sample]) -> Fit:
-    residuals, reference = [], []
+    residuals: list[Residual] = []
+    reference: list[Residual] = []
     for sample in known:
         if fitted.comparable(sample.sizes):
             (reference if sample.reference else residuals).append(_residual(fitted, sample))

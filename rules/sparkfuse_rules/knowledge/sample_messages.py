@@ -13,8 +13,14 @@ _COUNTS = (
 def sample_of(message: BaselineSample) -> Sample:
     """Return the sample that a message contains; a count that is absent in the message becomes None, not 0."""
     counts = {name: getattr(message, name) if message.HasField(name) else None for name in _COUNTS}
-    flags = {"abnormal": message.abnormal, "reference": message.reference}
-    return Sample(message.run_key, message.learned_ms, message.wall_ms, **flags, **counts)
+    return Sample(
+        run_key=message.run_key,
+        learned_ms=message.learned_ms,
+        wall_ms=message.wall_ms,
+        abnormal=message.abnormal,
+        reference=message.reference,
+        **counts,
+    )
 
 
 def message_of(sample: Sample) -> BaselineSample:

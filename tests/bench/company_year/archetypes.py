@@ -115,7 +115,7 @@ def heavy_tails(job: JobYear, random: np.random.Generator) -> None:
     """The noise is wide, and 1 to 4 % of the stages take 3 to 8 times as long; mostly without more CPU time."""
     job.wall *= np.exp(random.normal(0, random.uniform(0.1, 0.35), job.wall.shape))
     tail = random.random(job.wall.shape) < random.uniform(0.01, 0.04)
-    factor = random.uniform(3, 8, job.wall.shape)
+    factor = np.asarray(random.uniform(3, 8, job.wall.shape))
     job.wall[tail] *= factor[tail]
     if random.random() < 0.3:
         job.cpu[tail] *= factor[tail]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -23,9 +24,12 @@ def sample(number: int, factor: float, rng: random.Random, noise: float = 0.08, 
     return Sample(f"run-{number}", number * DAY_MS + wall_ms, wall_ms, cpu_ms, round(10**9 * size), round(10**7 * size))
 
 
-def replayed(factor: Callable[[int], float], runs: int, *, cpu: bool = True, noise: float = 0.08, seed: int = 1):
+def replayed(
+    factor: Callable[[int], float], runs: int, *, cpu: bool = True, noise: float = 0.08, seed: int = 1
+) -> tuple[list[dict[str, Any]], tuple[Sample, ...]]:
     """Return the columns of each run, compared with the runs before it, and the samples after the last run."""
-    rng, known, rows = random.Random(seed), (), []
+    known: tuple[Sample, ...] = ()
+    rng, rows = random.Random(seed), []
     for number in range(runs):
         new = sample(number, factor(number), rng, noise, factor(number) if cpu else 1.0)
         fitted = fit(known, new.learned_ms - new.wall_ms)
@@ -34,7 +38,7 @@ def replayed(factor: Callable[[int], float], runs: int, *, cpu: bool = True, noi
     return rows, known
 
 
-def changed(rows) -> list[int]:
+def changed(rows: list[dict[str, Any]]) -> list[int]:
     return [number for number, row in enumerate(rows) if "level_ratio" in row]
 
 
