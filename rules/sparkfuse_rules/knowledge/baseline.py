@@ -123,15 +123,15 @@ def _enough_with_work(samples: Sequence[Sample]) -> bool:
 
 
 def _with_history(fitted: Fit, known: Sequence[Sample]) -> Fit:
-    residuals: list[Residual] = []
     reference: list[Residual] = []
+    others: list[Residual] = []
     for sample in known:
         if fitted.comparable(sample.sizes):
-            (reference if sample.reference else residuals).append(_residual(fitted, sample))
+            (reference if sample.reference else others).append(_residual(fitted, sample))
     scale = min(line.scale for line in fitted.wall.values())
-    whole = sorted([*reference, *residuals])
     p95 = scale * min(line.factor for line in fitted.wall.values())
-    return replace(fitted, history=history_of(whole, reference, p95, scale, known[0].learned_ms))
+    span_ms = known[-1].learned_ms - known[0].learned_ms
+    return replace(fitted, history=history_of(reference, others, p95, scale, span_ms))
 
 
 def _residual(fitted: Fit, sample: Sample) -> Residual:
@@ -168,10 +168,10 @@ def _lower_level(fitted: Fit, sample: Sample) -> Level | None:
     history = fitted.history
     if history is None or not history.reference or not fitted.comparable(sample.sizes):
         return None
-    recent = [*history.recent, _residual(fitted, sample)]
-    if median([each.wall for each in recent[-RUNS_OF_A_LOWER_LEVEL:]]) > history.base - MIN_SHIFT:
+    later = [*history.later, _residual(fitted, sample)]
+    if median([each.wall for each in later[-RUNS_OF_A_LOWER_LEVEL:]]) > history.base - MIN_SHIFT:
         return None
-    lower = changed_level([_mirrored(each) for each in history.reference], [_mirrored(each) for each in recent])
+    lower = changed_level([_mirrored(each) for each in history.reference], [_mirrored(each) for each in later])
     return lower if lower is not None and lower.runs >= RUNS_OF_A_LOWER_LEVEL else None
 
 

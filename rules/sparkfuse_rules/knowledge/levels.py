@@ -35,6 +35,10 @@ MIN_Z = 3.6
 MEDIAN_ERROR = math.sqrt(math.pi / 2)
 # The smallest spread that is assumed, on the log scale: five percent of the duration.
 MIN_SPREAD = 0.05
+# An earlier run was about as slow if it had at least this share of the difference to the reference.
+ABOUT_AS_SLOW = 0.75
+# A level of more runs than this is reported, however often the job was as slow before.
+MOST_PASSED = 9
 # Other work on the hosts raises the wall time of all runs of some hours. If CPU time has not changed, the recent runs
 # must cover at least this time.
 MIN_SPAN_MS = 10 * 3_600_000
@@ -50,18 +54,21 @@ class Residual(NamedTuple):
 
 @dataclass(frozen=True)
 class Level:
-    """The level of the recent runs: ``shift`` to the reference on the log scale, since when, and of how many runs."""
+    """The level of the newest runs: ``shift`` to the reference on the log scale, since when, and of how many runs."""
 
     shift: float
     since_ms: int
     runs: int
 
 
-def changed_level(reference: Sequence[Residual], recent: Sequence[Residual]) -> Level | None:
-    """Return the level of the newest of the ``recent`` runs if it is above the reference, else None.
+def changed_level(reference: Sequence[Residual], later: Sequence[Residual]) -> Level | None:
+    """Return the level of the newest runs if it is above the reference, else None.
 
-    Both lists are ordered by time. The level holds until the last three runs are all closer to the reference.
+    Both lists are ordered by time; ``later`` are the known runs that are no reference. The level holds until the last
+    three runs are all closer to the reference. If earlier runs were about as slow and the job recovered, the level must
+    have more runs than those: what has passed several times will probably pass again.
     """
+    recent = later[-WINDOWS[-1] :]
     if len(reference) < MIN_REFERENCE or len(recent) < WINDOWS[0]:
         return None
     base = median([each.wall for each in reference])
@@ -72,8 +79,10 @@ def changed_level(reference: Sequence[Residual], recent: Sequence[Residual]) -> 
     found = max((shift for shift in shifts if shift is not None), default=None)
     if found is None or all(each.wall - base < found / 2 for each in recent[-WINDOWS[0] :]):
         return None
-    first = _first_run(recent, base + found / 2)
-    return Level(found, recent[first].at_ms, len(recent) - first)
+    first = _first_run(later, base + found / 2)
+    runs = len(later) - first
+    passed = sum(each.wall >= base + ABOUT_AS_SLOW * found for each in later[:first])
+    return Level(found, later[first].at_ms, runs) if runs > min(passed, MOST_PASSED) else None
 
 
 def _shift(reference: Sequence[Residual], recent: Sequence[Residual], size: int) -> float | None:
@@ -120,11 +129,11 @@ def _rank_probability(reference: Sequence[float], window: Sequence[float]) -> fl
                for count in range(size - lower, size + 1))  # fmt: skip
 
 
-def _first_run(recent: Sequence[Residual], middle: float) -> int:
+def _first_run(later: Sequence[Residual], middle: float) -> int:
     """Return the index of the first run of the level: where the sum of the distances from the middle is largest."""
-    best, total, first = -math.inf, 0.0, len(recent) - 1
-    for place in range(len(recent) - 1, -1, -1):
-        total += recent[place].wall - middle
+    best, total, first = -math.inf, 0.0, len(later) - 1
+    for place in range(len(later) - 1, -1, -1):
+        total += later[place].wall - middle
         if total > best:
             best, first = total, place
     return first

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from sparkfuse_rules.knowledge.levels import MIN_SHIFT, WINDOWS, Level, Residual, changed_level
@@ -21,14 +22,15 @@ class RunHistory:
     """The residuals of earlier runs, on the log scale: the duration relative to the expected one for its work.
 
     ``slow`` are those above the p95, ``margin`` is the difference up to which two durations are similar, and
-    ``span_ms`` the time between the first and the last run. ``reference`` and ``recent`` are ordered by time.
+    ``span_ms`` the time between the first and the last run. ``reference`` and ``later`` are ordered by time; ``later``
+    are the runs that are no reference.
     """
 
     slow: tuple[float, ...]
     margin: float
     span_ms: int
     reference: tuple[Residual, ...]
-    recent: tuple[Residual, ...]
+    later: tuple[Residual, ...]
     base: float  # the median of the reference runs
     level: Level | None
 
@@ -37,23 +39,24 @@ class RunHistory:
         return sum(each >= residual - self.margin for each in self.slow)
 
     def level_with(self, wall: float, cpu: float | None) -> Level | None:
-        """Return the level of the recent runs and of a run with these residuals; a run that is not slow is ignored."""
-        if not self.recent or wall - self.base < MIN_SHIFT / 2:
-            return self.level
-        now = Residual(self.recent[-1].at_ms, wall, cpu)
-        return changed_level(self.reference, (*self.recent, now)[-WINDOWS[-1] :]) or self.level
+        """Return the level of the newest runs and of this run; None if this run is not on the level."""
+        if not self.later or wall - self.base < MIN_SHIFT / 2:
+            return None
+        now = Residual(self.later[-1].at_ms, wall, cpu)
+        level = changed_level(self.reference, (*self.later, now)) or self.level
+        return level if level is not None and wall - self.base >= level.shift / 2 else None
 
     def columns(
         self, expected_ms: int, elapsed_ms: int | None, expected_cpu_ms: int | None, cpu_ms: int | None
     ) -> dict[str, Any]:
         """Return the columns of stage_live and app_live that compare a run with single earlier runs."""
         columns: dict[str, Any] = {"baseline_span_ms": self.span_ms}
-        level = self.level
-        if elapsed_ms is not None:
-            wall = _residual(elapsed_ms, expected_ms)
-            columns["similar_runs"] = self.similar_runs(wall)
-            cpu = None if expected_cpu_ms is None or cpu_ms is None else _residual(cpu_ms, expected_cpu_ms)
-            level = self.level_with(wall, cpu)
+        if elapsed_ms is None:
+            return columns
+        wall = _residual(elapsed_ms, expected_ms)
+        columns["similar_runs"] = self.similar_runs(wall)
+        cpu = None if expected_cpu_ms is None or cpu_ms is None else _residual(cpu_ms, expected_cpu_ms)
+        level = self.level_with(wall, cpu)
         return columns if level is None else columns | self._level_columns(level, expected_ms)
 
     def _level_columns(self, level: Level, expected_ms: int) -> dict[str, Any]:
@@ -67,9 +70,10 @@ class RunHistory:
         }
 
     def _runs_per_month(self) -> float:
-        if len(self.recent) < 2:
+        newest = self.later[-WINDOWS[-1] :]
+        if len(newest) < 2:
             return 1.0
-        gaps = [later.at_ms - earlier.at_ms for earlier, later in zip(self.recent, self.recent[1:], strict=False)]
+        gaps = [after.at_ms - before.at_ms for before, after in pairwise(newest)]
         return MONTH_MS / max(60_000.0, median(gaps))
 
 
@@ -78,19 +82,19 @@ def _residual(milliseconds: int, expected_ms: int) -> float:
 
 
 def history_of(
-    residuals: Sequence[Residual], reference: Sequence[Residual], p95: float, scale: float, oldest_ms: int
+    reference: Sequence[Residual], others: Sequence[Residual], p95: float, scale: float, span_ms: int
 ) -> RunHistory:
-    """Return the history of a baseline; ``residuals`` are those of all samples, ordered by time.
+    """Return the history of a baseline from the residuals of its reference runs and its other runs, ordered by time.
 
-    ``p95`` is the residual of the p95 and ``oldest_ms`` the end of the first known run.
+    ``p95`` is the residual of the p95 and ``span_ms`` the time between the first and the last known run.
     """
-    recent = tuple(residuals[-WINDOWS[-1] :])
+    later = tuple(each for each in others if not reference or each.at_ms >= reference[0].at_ms)
     return RunHistory(
-        slow=tuple(each.wall for each in residuals if each.wall > p95),
+        slow=tuple(each.wall for each in (*reference, *others) if each.wall > p95),
         margin=SIMILAR_SCALES * scale,
-        span_ms=residuals[-1].at_ms - oldest_ms if residuals else 0,
+        span_ms=span_ms,
         reference=tuple(reference),
-        recent=recent,
+        later=later,
         base=median([each.wall for each in reference]) if reference else 0.0,
-        level=changed_level(reference, recent),
+        level=changed_level(reference, later),
     )
