@@ -134,9 +134,9 @@ LINES = [
     "An alert is false if the run is healthy; the three runs after a regression do not count.",
     "The kinds are in `tests/bench/company_year/archetypes.py`; the models were developed with another seed.",
     "",
-    "The bars over all kinds: at most 10 false warnings and 1 false page per 10,000 stage-runs, and no mode paged twice.",
-    "Before level_changed, similar runs and empty runs were considered, 54 jobs in 240 days had 656.8 false warnings and",
-    "176.3 false pages per 10,000 stage-runs, 5 of 9 modes were paged twice, and 8 of 18 regressions were found in 3 runs.",
+    "The bars are at most 10 false warnings and 1 false page per 10,000 stage-runs, and no mode that pages twice.",
+    "Of 54 jobs in 240 days, the model before `level_changed` and `similar_runs` had 656.8 false warnings and 176.3",
+    "false pages per 10,000 stage-runs; 5 of 9 modes paged twice, and 8 of 18 regressions were found within 3 runs.",
     "",
 ]
 
