@@ -71,10 +71,10 @@ def learn(
     """Add the sample of a complete and successful run, and return all samples in the order in which they were learned.
 
     A run far from its expected duration is stored as abnormal and does not change the expectation. If the last three
-    runs are abnormal, longer and consistent, they become the new level; the first runs of the baseline remain the
-    reference. A shorter level needs five runs and becomes the reference. A run without work is not added if others have
-    work. Adding the same sample twice changes nothing. At most five samples of one run are stored, and at most
-    ``limit`` samples in total. ``fitted`` is the fit of ``samples``, if the caller has it.
+    runs are abnormal, longer and consistent, they become the new level, and the first runs of the baseline remain the
+    reference. A shorter level needs five runs and becomes the reference. Runs without work are dropped if at least five
+    runs have work. Adding the same sample twice changes nothing. At most five samples of one run are stored, and at
+    most ``limit`` samples in total. ``fitted`` is the fit of ``samples``, if the caller has it.
     """
     if any(_same(known, sample) for known in samples if known.run_key == sample.run_key):
         return tuple(samples)
@@ -83,7 +83,7 @@ def learn(
     fitted = fitted or fit(samples, sample.learned_ms + 1)
     abnormal = sample.abnormal or _side(fitted, sample) != 0
     reference = not abnormal and sum(known.reference for known in samples) < REFERENCE
-    updated = without_surplus([*samples, replace(sample, abnormal=abnormal, reference=reference)])
+    updated = without_surplus(_with_work([*samples, replace(sample, abnormal=abnormal, reference=reference)]))
     if fitted is None:
         return tuple(updated[-limit:])
     if abnormal:
@@ -141,11 +141,14 @@ def _residual(fitted: Fit, sample: Sample) -> Residual:
 def _side(fitted: Fit | None, sample: Sample) -> int:
     """Return the position of the sample's wall time: 1 far above the expected duration, -1 far below it, else 0.
 
-    If no range is known, or if a run is short because it had less work than the learned runs, the result is 0.
+    If no range is known, no earlier run is comparable, or a run is short because it had less work than the learned
+    runs, the result is 0.
     """
     if fitted is None:
         return 0
     expectation = fitted.at(sample.work)
+    if not expectation.runs:
+        return 0
     range_ms = math.exp(ABNORMAL_SCALES * min(line.scale for line in fitted.wall.values()))
     if sample.wall_ms > max(expectation.expected_p95_ms, expectation.expected_ms * range_ms + WALL_SLACK_MS):
         return 1

@@ -93,7 +93,7 @@ def _shift(reference: Sequence[Residual], recent: Sequence[Residual], size: int)
     cpu = _cpu_difference(reference, recent, size)
     if cpu is not None and cpu.significant and cpu.shift >= MIN_SHIFT:
         return wall.shift
-    long_enough = recent[-1].at_ms - recent[-size].at_ms >= MIN_SPAN_MS
+    long_enough = cpu is None or recent[-1].at_ms - recent[-size].at_ms >= MIN_SPAN_MS
     return wall.shift if wall.significant and long_enough else None
 
 

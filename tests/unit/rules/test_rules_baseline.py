@@ -251,7 +251,9 @@ def test_samples_without_cpu_or_work_are_accepted(history, work, data):
     expectation = expect(some, work, work, NOW)
 
     assert 0 < expectation.expected_ms <= expectation.expected_p95_ms
-    assert (expectation.expected_cpu_ms is None) == (2 * sum(each.cpu_ms is not None for each in some) <= len(some))
+    working = [each for each in some if each.work.sizes()]
+    used = working if len(working) >= 5 else some
+    assert (expectation.expected_cpu_ms is None) == (2 * sum(each.cpu_ms is not None for each in used) <= len(used))
 
 
 def test_few_runs_give_a_higher_p95():
@@ -364,7 +366,7 @@ def test_consistent_runs_are_a_new_level(wall_ms, runs):
     """A lasting change of the duration is accepted after three longer or five shorter runs."""
     memory, steps = learned(QUIET_RUNS), []
     for number in range(runs):
-        before, memory = memory, learn(memory, run(100 + number, wall_ms=wall_ms + number))
+        before, memory = memory, learn(memory, run(100 + number, wall_ms + number, wall_ms // 2))
         steps.append(level_changed(before, memory))
 
     assert steps == [*[False] * (runs - 1), True]
