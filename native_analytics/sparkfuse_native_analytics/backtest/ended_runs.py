@@ -13,6 +13,7 @@ from sparkfuse_native_analytics import queries
 from sparkfuse_native_analytics.queries.run_rows import RUNNING
 from sparkfuse_native_analytics.queries.select import fetch
 from sparkfuse_native_analytics.store.columns import ENDED_STAGES, LOGGED_STAGES
+from sparkfuse_rules.knowledge.application_end import SUCCEEDED
 from sparkfuse_rules.knowledge.training_samples import ended_well
 
 Place = tuple[str, int, int]
@@ -162,7 +163,7 @@ def _live_runs(client: Client, job_key: str | None) -> Iterator[Run]:
             job_key=run.job_key,
             run_key=run.run_key,
             ended_ms=run.ended_ms,
-            ended_well=ended_well(row["failed_jobs"], int(place in failed)),
+            ended_well=run.status == SUCCEEDED and ended_well(0, int(place in failed)),
             completeness=run.completeness or 0.0,
             logged=False,
             row=row,

@@ -15,6 +15,7 @@ from sparkfuse_native_analytics.event_logs.reading import LogTables, StageKey, r
 from sparkfuse_native_analytics.event_logs.table_rows import ApplicationRow
 from sparkfuse_native_analytics.offline import application_row, stage_rows
 from sparkfuse_native_analytics.offline.display_names import DisplayNames, display_names
+from sparkfuse_rules.knowledge.application_end import SUCCEEDED
 from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, UNNAMED, attempt_number, identify
 from sparkfuse_rules.knowledge.plan_operators import runs_python
 from sparkfuse_rules.knowledge.scrubbing import scrub_query
@@ -103,8 +104,8 @@ class Application:
 
     @property
     def ended_well(self) -> bool:
-        """Whether the application ended, no job failed, and no stage failed in its last attempt."""
-        return self.ended_ms is not None and ended_well(self.row["failed_jobs"], len(_failed_stages(self.tables)))
+        """Whether the application succeeded, and no stage failed in its last attempt."""
+        return self.row["status"] == SUCCEEDED and ended_well(0, len(_failed_stages(self.tables)))
 
     @property
     def keys(self) -> list[StageKey]:

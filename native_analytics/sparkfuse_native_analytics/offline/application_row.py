@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from sparkfuse_contracts.generated.view_rows import AppLiveRow
 from sparkfuse_native_analytics.event_logs.table_rows import ApplicationRow, LogEvidence
 from sparkfuse_native_analytics.offline.stage_rows import clamp_int64
+from sparkfuse_rules.knowledge.application_end import end_status
 from sparkfuse_rules.knowledge.work import operator_rows
 
 if TYPE_CHECKING:
@@ -38,14 +39,22 @@ def application_row(
     failed_jobs = sum(result is not None and result != SUCCEEDED for result in results)
     started_ms, ended_ms = application["started_ms"], application["ended_ms"]
     end = until_ms if ended_ms is None else ended_ms
+    silent_ms = None if until_ms is None or ended_ms is not None else clamp_int64(max(0, now_ms - until_ms))
+    running_jobs = sum(result is None for result in results)
     again = _sum(stages, "resubmitted")  # the number of task attempts whose end Spark reported a second time
     row: AppLiveRow = {
         "name": application["name"],
-        "status": "running" if ended_ms is None else "failed" if failed_jobs else "succeeded",
+        "status": end_status(
+            ended=ended_ms is not None,
+            failed_jobs=failed_jobs,
+            running_jobs=running_jobs,
+            complete=not (evidence["malformed"] or evidence["left_out"]),
+            silent_ms=silent_ms,
+        ),
         "ended_ms": ended_ms,
         "elapsed_ms": None if started_ms is None or end is None else clamp_int64(max(0, end - started_ms)),
         "between_jobs_ms": None if end is None else clamp_int64(between_jobs_ms(tables["jobs"], end)),
-        "running_jobs": sum(result is None for result in results),
+        "running_jobs": running_jobs,
         "succeeded_jobs": sum(result == SUCCEEDED for result in results),
         "failed_jobs": failed_jobs,
         "running_stages": sum(status == "running" for status in statuses),
@@ -64,7 +73,7 @@ def application_row(
         "facts_seen": evidence["events"],
         "facts_expected": evidence["events"] + evidence["malformed"] + evidence["left_out"],
         "unfinished_tasks": evidence["unfinished_tasks"],
-        "log_silent_ms": None if until_ms is None or ended_ms is not None else clamp_int64(max(0, now_ms - until_ms)),
+        "log_silent_ms": silent_ms,
     }
     return cast(AppLiveRow, {name: value for name, value in row.items() if value is not None})
 

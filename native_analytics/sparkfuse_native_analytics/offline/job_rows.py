@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from sparkfuse_contracts.generated.view_rows import JobLiveRow
-from sparkfuse_native_analytics.event_logs.table_rows import JobRow, SqlExecutionRow, StageRow
+from sparkfuse_native_analytics.event_logs.table_rows import FailureRow, JobRow, SqlExecutionRow, StageRow
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.application_row import SUCCEEDED
 from sparkfuse_native_analytics.offline.display_names import DisplayNames
 from sparkfuse_native_analytics.offline.stage_rows import clamp_int64
+from sparkfuse_rules.knowledge.application_end import error_that_ends_driver
 from sparkfuse_rules.knowledge.call_sites import user_description
 from sparkfuse_rules.knowledge.failures import (
     CANCELLED,
@@ -33,8 +34,8 @@ def job_rows(application: Application) -> list[JobLiveRow]:
     queries = _failed_queries(application)
     if not failed and not queries:
         return []
-    stages, names = _failed_stages(application), application.names
-    ended = [(job["completed_ms"] or 0, job["job_id"], _row(job, stages, names)) for job in failed]
+    stages, names, errors = _failed_stages(application), application.names, _errors_that_ended_driver(application)
+    ended = [(job["completed_ms"] or 0, job["job_id"], _row(job, stages, names, errors)) for job in failed]
     reported = {
         job["sql_execution_id"] for job, (_, _, row) in zip(failed, ended, strict=True) if row["status"] == FAILED
     }
@@ -103,10 +104,19 @@ def describe_job(job: JobRow, names: DisplayNames) -> str | None:
     return _description(job["description"], job["sql_execution_id"], names) or names.stage_name(last_stage)
 
 
-def _row(job: JobRow, failed: Mapping[int, StageRow], names: DisplayNames) -> JobLiveRow:
+def _errors_that_ended_driver(application: Application) -> Sequence[str]:
+    failures: list[FailureRow] = application.tables["failures"].to_pylist()
+    errors = (
+        error_that_ends_driver(row["executor_id"], row["failure_class"], row["failure_reason"]) for row in failures
+    )
+    return [error for error in errors if error]
+
+
+def _row(job: JobRow, failed: Mapping[int, StageRow], names: DisplayNames, errors: Sequence[str]) -> JobLiveRow:
     of_job = set(job["stage_ids"])
     stage = next((failed[stage_id] for stage_id in failed if stage_id in of_job), None)
-    reason, failure = failure_of_job(job["failure_reason"] or "", (stage["failure_reason"] if stage else None) or "")
+    of_stage = (stage["failure_reason"] if stage else None) or ""
+    reason, failure = failure_of_job(job["failure_reason"] or "", of_stage, errors)
     failed_stage = failed_stage_of_job(stage["stage_id"] if stage else None, reason)
     status = CANCELLED if ended_on_purpose(failure) else FAILED
     return {

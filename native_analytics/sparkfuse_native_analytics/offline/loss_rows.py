@@ -7,6 +7,7 @@ from typing import cast
 from sparkfuse_contracts.generated.view_rows import ExecutorLossRow
 from sparkfuse_native_analytics.event_logs.table_rows import ExecutorRow
 from sparkfuse_native_analytics.offline.application import Application
+from sparkfuse_rules.knowledge.application_end import DRIVERS
 from sparkfuse_rules.knowledge.executor_losses import (
     ExecutorLosses,
     ExecutorRemoval,
@@ -16,8 +17,6 @@ from sparkfuse_rules.knowledge.executor_losses import (
 )
 
 VIEW = "executor_loss"
-# Spark lists the driver of a local application as an executor; it ends with the application, so it is not lost.
-_DRIVERS = frozenset({"driver", "<driver>"})
 
 
 def loss_rows(application: Application) -> list[ExecutorLossRow]:
@@ -28,7 +27,7 @@ def loss_rows(application: Application) -> list[ExecutorLossRow]:
     executors = application.tables["executors"]
     if executors["removed_ms"].null_count == executors.num_rows:
         return []
-    rows = [row for row in executors.to_pylist() if row["executor_id"] not in _DRIVERS]
+    rows = [row for row in executors.to_pylist() if row["executor_id"] not in DRIVERS]  # the driver ends with it
     ended_ms = application.ended_ms
     losses, found = ExecutorLosses(), []
     for at_ms, leaves, row in sorted(_moves(rows), key=lambda move: move[:2]):

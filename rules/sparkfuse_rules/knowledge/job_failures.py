@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+from sparkfuse_rules.knowledge.application_end import cause_of_stop
 from sparkfuse_rules.knowledge.failures import UNKNOWN, Failure, classify
 
 _STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9})\b")
 
 
-def failure_of_job(of_job: str, of_stage: str) -> tuple[str, Failure]:
+def failure_of_job(of_job: str, of_stage: str, ended_driver: Iterable[str] = ()) -> tuple[str, Failure]:
     """Return the reason that a failed job reports, and the failure class of that reason.
 
-    If the job has no reason (old logs) or a reason of unknown class, the reason of its first failed stage is used.
+    If the job has no reason (old logs) or a reason of unknown class, the reason of its first failed stage is used. If
+    the job only reports that its context stopped, the last error of ``ended_driver`` is used: the errors of tasks that
+    ended the JVM of the driver.
     """
     found, by_stage = classify(None, of_job), classify(None, of_stage)
     if of_stage and (not of_job.strip() or (found == UNKNOWN and by_stage != UNKNOWN)):
         return of_stage, by_stage
+    if error := cause_of_stop(found, ended_driver):
+        return error, classify(None, error)
     return of_job, found
 
 

@@ -56,9 +56,12 @@ def usual_spill_columns(fitted: Fit) -> dict[str, Any]:
     return {} if spilled is None else {"usual_disk_spilled_bytes": spilled}
 
 
-def ended_well(failed_jobs: int | None, failed_stages: int) -> bool:
-    """Return whether an ended application was successful: no job failed, and no last attempt of a stage failed."""
-    return not failed_jobs and not failed_stages
+def ended_well(failed_jobs: int | None, failed_stages: int, running_jobs: int | None = 0) -> bool:
+    """Return whether an ended application was successful.
+
+    No job failed or still ran when it ended, and no last attempt of a stage failed.
+    """
+    return not failed_jobs and not failed_stages and not running_jobs
 
 
 def expected_columns(expectation: Expectation, elapsed_ms: int | None, cpu_ms: int | None) -> dict[str, Any]:

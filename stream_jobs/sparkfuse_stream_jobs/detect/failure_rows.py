@@ -8,6 +8,7 @@ from dataclasses import replace
 from sparkfuse_contracts.generated.fact_pb2 import JobEnded
 from sparkfuse_contracts.generated.limits import MOST_STAGES
 from sparkfuse_contracts.generated.live_pb2 import FailureLive, JobLive, LiveRow
+from sparkfuse_rules.knowledge.application_end import error_that_ends_driver
 from sparkfuse_rules.knowledge.failures import (
     CANCELLED,
     FAILED,
@@ -37,9 +38,15 @@ JOB_LIVE = "job_live"
 MAX_JOBS, MAX_STAGES_OF_JOB = 10_000, MOST_STAGES
 
 
-def classify_failure_row(row: LiveRow) -> None:
-    """Add to a row of failed tasks the kind of the failure, the advice on retries, and the first cause."""
-    failure = row.failure
+def classify_failure_row(row: LiveRow, state: RunState) -> None:
+    """Add to a row of failed tasks the kind of the failure, the advice on retries, and the first cause.
+
+    An error that ended the JVM of the driver is stored for the jobs that end because of it.
+    """
+    failure, application = row.failure, application_of(state)
+    error = error_that_ends_driver(failure.executor_id, failure.failure_class, failure.failure_reason)
+    if error and error != application.ended_driver:
+        state.application.update(replace(application, ended_driver=error))
     _fill_failure(failure, classify(failure.failure_class, failure.failure_reason), failure.failure_reason)
 
 
@@ -151,7 +158,9 @@ def _mark_failure_reported(query_id: int | None, state: RunState) -> None:
 
 def _fill_job(job_row: LiveRow, ended: JobEnded, job: JobState, state: RunState) -> None:
     columns, failed = job_row.job, _first_failed(job, state)
-    reason, failure = failure_of_job(ended.failure_reason, (failed[1].failure_reason if failed else None) or "")
+    error = application_of(state).ended_driver
+    of_stage = (failed[1].failure_reason if failed else None) or ""
+    reason, failure = failure_of_job(ended.failure_reason, of_stage, [error] if error else [])
     columns.job_id = ended.job_id
     columns.status = CANCELLED if ended_on_purpose(failure) else FAILED
     _fill_failure(columns, as_harmful(failure) if columns.status == FAILED else failure, reason)

@@ -180,7 +180,7 @@ def _identify(row: LiveRow, state: RunState) -> Iterator[DisplayName]:
         row.task.stage_fingerprint, row.task.stage_name = _stage_of(row.task.stage_id, state)
     elif kind == "failure":
         row.failure.stage_fingerprint, row.failure.stage_name = _stage_of(row.failure.stage_id, state)
-        failure_rows.classify_failure_row(row)
+        failure_rows.classify_failure_row(row, state)
     elif kind == "application":
         forecast.fill_progress(row, state)
     elif kind == "query":

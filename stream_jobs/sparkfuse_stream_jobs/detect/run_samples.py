@@ -46,7 +46,7 @@ def samples_of_ended_run(row: LiveRow, state: RunState) -> Iterator[Baseline]:
     Each result is a baseline with one sample, of a stage or of the whole application.
     """
     failed_stages = sum(stage.failed for _, stage in state.stages.items())
-    if not ended_well(row.application_ended.failed_jobs, failed_stages):
+    if not ended_well(row.application_ended.failed_jobs, failed_stages, application_of(state).jobs):
         return
     learned_ms = row.application_ended.ended_ms or row.window_end_ms
     for _, baseline in state.samples.items():  # noqa: PERF102 - a MapState is no dict

@@ -21,7 +21,8 @@ class ApplicationState:
     the end that Spark reported, 0 before; ``deadline_ms`` comes from the application's setting. ``cores`` is the number
     of cores of its executors; each task takes ``task_cpus``. ``*_at_ms`` are ends of windows. ``ended_queries`` are the
     last queries that ended, whose plans are still stored. ``*_memory_mib`` is the memory of the driver and of an
-    executor, None if it is unknown; ``allocation`` sums cores and memory of executors over time.
+    executor, None if it is unknown; ``allocation`` sums cores and memory of executors over time. ``ended_driver`` is
+    the last error of a task that ended the JVM of the driver.
     """
 
     job_key: str
@@ -46,6 +47,7 @@ class ApplicationState:
     driver_memory_mib: int | None = None
     executor_memory_mib: int | None = None
     allocation: Allocation = NOTHING_ALLOCATED
+    ended_driver: str = ""
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,11 @@ public final class Application {
   /** The lane of starts and ends; Lane.RESERVED of the plugin. */
   private static final String RESERVED_LANE = "reserved";
 
+  private static final String RUNNING = "running";
+  private static final String SUCCEEDED = "succeeded";
+  private static final String FAILED = "failed";
+  private static final String UNKNOWN = "unknown";
+
   /** Reasons for which a collector stops collecting; for any other reason it only collects less. */
   private static final Set<String> OFF = Set.of("switched off", "faults");
 
@@ -322,9 +327,7 @@ public final class Application {
 
   AppLive row(Long startMs, long windowEndMs) {
     AppLive.Builder row = soFar.clone();
-    if (!row.hasStatus()) {
-      row.setStatus("running");
-    }
+    row.setStatus(status());
     long until = row.hasEndedMs() ? row.getEndedMs() : windowEndMs;
     if (startMs != null) {
       row.setElapsedMs(Math.max(0, until - startMs));
@@ -345,6 +348,21 @@ public final class Application {
         .build();
   }
 
+  /**
+   * Spark does not report how an application ended. It failed if a job failed, or if a job ran when
+   * it ended: that job can no longer succeed. It succeeded if all its jobs are known and ended. If
+   * its processes are dead without an end, or if jobs are unknown, so is the status.
+   */
+  private String status() {
+    if (!hasEnded()) {
+      return silence.isDying() ? UNKNOWN : RUNNING;
+    }
+    if (FAILED.equals(soFar.getStatus()) || soFar.getFailedJobs() > 0 || jobs.running() > 0) {
+      return FAILED;
+    }
+    return jobs.known() && !lacksBeginning() ? SUCCEEDED : UNKNOWN;
+  }
+
   private void start(ApplicationStarted started) {
     startSeen = true;
     CommonFields.copy(started, soFar);
@@ -363,11 +381,12 @@ public final class Application {
     }
   }
 
-  /** Spark does not report how an application ended: it failed if one of its jobs failed. */
+  /** The end counts the failed jobs, also those whose own fact was lost. */
   private void end(ApplicationEnded ended, long windowEndMs) {
     soFar.setEndedMs(ended.getEndedMs());
-    boolean failed = ended.getFailedJobs() > 0 || soFar.getFailedJobs() > 0;
-    soFar.setStatus(failed ? "failed" : "succeeded");
+    if (ended.getFailedJobs() > 0) {
+      soFar.setStatus(FAILED);
+    }
     silence.ended();
     forgetAtMs = windowEndMs + GRACE_MS;
   }

@@ -100,6 +100,11 @@ final class ApplicationSilence {
     return processActive != null && since(processActive) > DEAD_MS;
   }
 
+  /** Whether all processes count as dead from the next window on, or do so already. */
+  boolean isDying() {
+    return processActive != null && since(processActive) + clock.windowMs() > DEAD_MS;
+  }
+
   /**
    * Time since the end of the application if its processes are still active; otherwise null. Facts
    * in the window of the end do not count as activity. [ms]

@@ -14,6 +14,8 @@ final class ObservedTime {
   private long observedMs;
   private long activeMs;
   private long lastWindowMs;
+  // Length of the window that began last; not saved, because a window begins after each restore.
+  private long windowMs;
 
   static ObservedTime restore(ApplicationState saved) {
     ObservedTime clock = new ObservedTime();
@@ -29,6 +31,7 @@ final class ObservedTime {
 
   /** Adds a window; returns false and does nothing if the window is not newer than the last. */
   boolean pass(long windowEndMs, long windowMs, boolean active) {
+    this.windowMs = windowMs;
     if (windowEndMs <= lastWindowMs) {
       return false;
     }
@@ -41,6 +44,11 @@ final class ObservedTime {
   /** Total length of all windows so far. [ms] */
   long observedMs() {
     return observedMs;
+  }
+
+  /** Length of the present window. [ms] */
+  long windowMs() {
+    return windowMs;
   }
 
   /** Total length of the windows in which any fact of the application arrived. [ms] */

@@ -31,6 +31,7 @@ class ApplicationSilenceTest {
 
   /**
    * If the driver dies during a job, each window has only the application's own row, for one hour.
+   * Nobody knows how the application ended, so its last status is unknown.
    */
   @Test
   void deadDriverIsReportedForAnHour() throws Exception {
@@ -39,6 +40,7 @@ class ApplicationSilenceTest {
     for (int window = 1; window <= 720; window++) {
       List<LiveRow> rows = scenario.pass();
       last = Scenario.application(rows);
+      assertEquals(window < 720 ? "running" : "unknown", last.getStatus());
 
       assertEquals(1, rows.size());
       assertEquals(4 + window, rows.get(0).getRowSeq());
@@ -46,7 +48,6 @@ class ApplicationSilenceTest {
       assertEquals(window * Scenario.WINDOW_MS, last.getStalledMs());
     }
 
-    assertEquals("running", last.getStatus());
     assertEquals(1, last.getRunningJobs());
     assertFalse(last.hasIdleMs());
     assertNull(scenario.passForApplication());
@@ -144,6 +145,7 @@ class ApplicationSilenceTest {
   @Test
   void processesOutliveTheirApplication() throws Exception {
     Scenario scenario = running();
+    scenario.fact(jobEnded());
     AppLive end = scenario.numbered(DRIVER).fact(ended()).passForApplication();
     AppLive last = null;
     // Longer than the grace period of an application; an active one is kept.
@@ -297,6 +299,44 @@ class ApplicationSilenceTest {
     assertNull(mended.passForApplication());
   }
 
+  /**
+   * An application that ends during a job has failed, whatever ended it. If Spark reports the end
+   * of the job later, that end decides.
+   */
+  @Test
+  void endDuringAJobIsAFailure() throws Exception {
+    Scenario cancelled = running();
+    AppLive stopped = cancelled.numbered(DRIVER).fact(ended()).passForApplication();
+    AppLive after = cancelled.fact(jobFailed()).passForApplication();
+    Scenario late = running();
+    late.numbered(DRIVER).fact(ended()).passForApplication();
+    AppLive mended = late.fact(jobEnded()).passForApplication();
+
+    assertEquals(List.of("failed", "failed"), List.of(stopped.getStatus(), after.getStatus()));
+    assertEquals("succeeded", mended.getStatus());
+  }
+
+  /** A job that failed makes the application fail, also if only its end counts the job. */
+  @Test
+  void failedJobIsAFailure() throws Exception {
+    AppLive failed = running().fact(jobFailed()).fact(ended()).passForApplication();
+    Fact.Builder counts = ended();
+    counts.getApplicationEndedBuilder().setFailedJobs(1);
+    AppLive counted = running().fact(jobEnded()).fact(counts).passForApplication();
+
+    assertEquals(List.of("failed", "failed"), List.of(failed.getStatus(), counted.getStatus()));
+  }
+
+  /** If facts about jobs were lost, nobody knows whether the application succeeded. */
+  @Test
+  void endAfterLostJobsIsUnknown() throws Exception {
+    Scenario scenario = running();
+    scenario.afterLost(DRIVER, 0).passForApplication();
+    scenario.afterLost(DRIVER, 1).passForApplication();
+
+    assertEquals("unknown", scenario.fact(ended()).passForApplication().getStatus());
+  }
+
   /** Tasks without an end are counted when the application ends. */
   @Test
   void countsTasksWithoutAnEnd() throws Exception {
@@ -345,6 +385,10 @@ class ApplicationSilenceTest {
 
   private static Fact.Builder jobEnded() {
     return Fact.newBuilder().setJobEnded(JobEnded.newBuilder().setJobId(1).setSucceeded(true));
+  }
+
+  private static Fact.Builder jobFailed() {
+    return Fact.newBuilder().setJobEnded(JobEnded.newBuilder().setJobId(1).setSucceeded(false));
   }
 
   private static Fact.Builder job(int id) {
