@@ -54,7 +54,6 @@ LOGS = {
     "metaspace": Death("metaspace", options="-XX:MaxMetaspaceSize=160m"),
     "direct": Death("direct", options="-XX:MaxDirectMemorySize=48m"),
     "skewed-heap": Death("skewed_heap"),
-    "heap-of-executors": Death("heap", CLUSTER),
     "stopped-cluster": Death("stop", CLUSTER),
     "killed-cluster": Death(KILLED, CLUSTER | {"spark.eventLog.buffer.kb": "1k"}),
 }

@@ -13,7 +13,8 @@ from sparkfuse_native_analytics.offline.job_rows import job_rows
 
 DEATHS = Path(__file__).parents[2] / "logs" / "deaths"
 # Each log: the status of the application, and the failure class and retry decision of its failed job.
-# A log that just ends has no failed job. Before Spark 4, an exit between two jobs leaves no trace in the log.
+# A log that just ends has no failed job. Before Spark 4, an exit between two jobs leaves no trace in the log. If the
+# whole heap is full, as in skewed-heap, Spark may end before it writes the error of the task.
 OUTCOMES = {
     "clean": ("succeeded", None, None),
     "no-stop": ("succeeded", None, None),
@@ -22,15 +23,13 @@ OUTCOMES = {
     "stopped-cluster": ("failed", "context_stopped", "unknown"),
     "exit": ("failed", "context_stopped", "unknown"),
     "heap": ("failed", "heap_memory", "larger"),
-    "metaspace": ("failed", "metaspace", "larger"),
     "direct": ("failed", "direct_memory", "larger"),
-    "skewed-heap": ("failed", "heap_memory", "larger"),
-    "heap-of-executors": ("failed", "heap_memory", "larger"),
+    "skewed-heap": ("failed", "context_stopped", "unknown"),
     "killed": ("unknown", None, None),
     "killed-cluster": ("unknown", None, None),
 }
 LONG_AFTERWARDS = 10**13
-RECORDED = {path.name.partition(".")[0]: path for path in sorted(DEATHS.iterdir())}
+RECORDED = {path.name.partition(".")[0]: path for path in sorted(DEATHS.iterdir()) if path.suffix != ".md"}
 
 
 def test_every_recorded_log_has_an_outcome():
