@@ -256,6 +256,26 @@ def test_cancelled_jobs_and_failed_jobs_are_distinguished(reason, status, kind):
     assert (job.status, job.failure_kind) == (status, kind)
 
 
+@pytest.mark.parametrize(
+    ("executor_id", "error", "failure", "retry"),
+    [
+        ("driver", "java.lang.OutOfMemoryError: Java heap space", "heap_memory", "larger"),
+        ("1", "java.lang.OutOfMemoryError: Java heap space", "context_stopped", "unknown"),
+        ("driver", "java.io.IOException: odd", "context_stopped", "unknown"),
+    ],
+)
+def test_error_that_ended_the_driver_is_the_failure_of_its_job(executor_id, error, failure, retry):
+    """If a task ran in the driver and its error ended the JVM, the job that stopped with it reports the error."""
+    identified = Identified()
+    of_class = error.partition(":")[0]
+    failing = {"executor_id": executor_id, "failure_class": of_class, "failure_reason": error}
+    identified.rows(identified.run.failure(T + W, **failing))
+    stopped = "Job 1 cancelled because SparkContext was shut down"
+    job = identified.rows(identified.run.job_ended(T + W, 1, stopped))[1].job
+
+    assert (job.status, job.failure, job.retry) == ("failed", failure, retry)
+
+
 def test_lost_executor_has_a_row_with_recent_losses():
     """A lost executor has a row with its host, lifetime and reason, and the number of recent losses."""
     identified = Identified()

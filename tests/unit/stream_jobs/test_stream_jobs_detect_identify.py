@@ -169,6 +169,9 @@ def broken_runs():
     begin = [run.started(T), run.stage_started(T)]
     retried = run.stage_done(T, 900, stage_attempt=1)
     yield "the stage was tried again", [*begin, run.stage_done(T, 900), retried, run.ended(T)]
+    run = Run("app-1", T)
+    begin = [run.started(T), run.job_started(T), run.stage_started(T)]
+    yield "a job still ran", [*begin, run.stage_done(T, 900), run.ended(T)]
     run = Run("app-1", T, completeness=0.98)
     begin = [run.started(T), run.stage_started(T)]
     yield "facts were lost", [*begin, run.stage_done(T, 900), run.ended(T)]
