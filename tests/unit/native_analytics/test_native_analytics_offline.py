@@ -150,6 +150,15 @@ def test_recomputed_parent_keeps_fingerprint_of_reader(read):
     assert set(usual.fingerprints).isdisjoint(before.fingerprints)
 
 
+@pytest.mark.parametrize("status", ["succeeded", "failed", "running"])
+def test_skew_is_found_whatever_the_end_of_its_stage(read, status):
+    """A task that read most of the data is reported even if its stage failed or never completed."""
+    tasks = [*even(10_000, 63), Task(600_000, read_bytes=40_000_000_000)]
+    made = analyze(read(Run([Stage(3, tasks, status=status)], ended=status == "succeeded")), RULES)
+
+    assert ("stage_skew", 3) in [(each["rule"], each["stage_id"]) for each in made["findings"]]
+
+
 def test_stage_without_end_runs_until_last_event(read):
     """In the log of a killed driver, a stage without an end lasts until the last event."""
     tasks = [Task(1_000), Task(40_000), Task(1, reason=None)]
