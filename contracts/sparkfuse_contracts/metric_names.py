@@ -32,6 +32,9 @@ RESTARTS = Metric("sparkfuse_process_restarts_total", "counter", "Restarts by th
 
 TICKS_SENT = Metric("sparkfuse_ticks_sent_total", "counter", "Ticks sent to close windows of idle partitions.")
 LIVE_ROWS = Metric("sparkfuse_live_rows_total", "counter", "Live rows processed.", ("view",))
+ROWS_TO_PYTHON = Metric(
+    "sparkfuse_rows_to_python_total", "counter", "Live rows that the detect job passed to its Python steps.", ("view",)
+)
 WINDOW_DELAY = Metric("sparkfuse_window_delay_seconds", "gauge", "Seconds since the end of the last processed window.")
 QUERIES_DROPPED = Metric(
     "sparkfuse_queries_dropped_total", "counter", "Queries dropped because an application had too many open ones."

@@ -10,7 +10,8 @@ So the compiler makes every number a DOUBLE and every undefined result NULL. A r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Literal
 
 from sqlglot import exp
@@ -20,6 +21,7 @@ from sparkfuse_rules.conditions import signal_conditions
 from sparkfuse_rules.dialects import Dialect, write
 from sparkfuse_rules.predicate import NUMERIC_TYPES, columns_of, needed_columns_of, parse_predicate
 from sparkfuse_rules.rule import SEVERITIES, Rule
+from sparkfuse_rules.weakened import weakened
 
 Engine = Literal["live", "offline", "history"]
 _NOTHING: Mapping[str, str] = {
@@ -86,9 +88,20 @@ def _severity_sql(rule: Rule, dialect: Dialect, column_prefix: str) -> str:
     return write(case, dialect, _numbers(rule), column_prefix)
 
 
-def when_sql(rule: Rule, dialect: Dialect, column_prefix: str = "") -> str:
-    """Return the SQL of the rule's ``when`` condition; the result is NULL if the evidence is NULL."""
-    return write(_bound(rule, "when", rule.when), dialect, _numbers(rule), column_prefix)
+def when_sql(
+    rule: Rule,
+    dialect: Dialect,
+    column_prefix: str = "",
+    unknown: Collection[str] = (),
+    constants: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Return the SQL of the rule's ``when`` condition; the result is NULL if the evidence is NULL.
+
+    The SQL does not read the columns ``unknown``, which may have any value, nor ``constants``, which are NULL or the
+    given text. With such columns, the result is true on each row on which the condition can be true.
+    """
+    tree = weakened(_bound(rule, "when", rule.when), unknown, constants)
+    return write(tree, dialect, _numbers(rule), column_prefix)
 
 
 def columns(rule: Rule) -> tuple[str, ...]:

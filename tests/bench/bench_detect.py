@@ -23,6 +23,7 @@ from sparkfuse.stack.layout import Layout, Ports
 from sparkfuse.stack.process import Process
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.metric_names import LIVE_ROWS, ROWS_TO_PYTHON
 from tests.integration.stream_jobs.detect_job import DetectJob
 from tests.kafka import settings_of
 from tests.unit.stream_jobs.detect_rows import WINDOW_MS, Run
@@ -76,26 +77,31 @@ def measure_latency(job: DetectJob, count: int) -> None:
 def measure_rows(job: DetectJob, counts: list[int], what: str, adjacent: int) -> None:
     """Measure how many stage or task rows the job reads per second, from the difference between a long and a short run.
 
-    ``adjacent`` is the number of rows of one application and window that follow each other.
+    ``adjacent`` is the number of rows of one application and window that follow each other. Another short run before
+    them warms up the job.
     """
     spent = []
-    read = f'sparkfuse_live_rows_total{{view="{what}_live"}}'
-    before = job.metric(read)
-    for count in counts:
+    read, passed = (f'{name}{{view="{what}_live"}}' for name in (LIVE_ROWS.name, ROWS_TO_PYTHON.name))
+    before = first = job.metric(read)
+    passed_before = job.metric(passed)
+    for turn, count in enumerate([counts[0], *counts]):
+        if turn == 1:
+            passed_before, first = job.metric(passed), before
         rows = list(quiet_rows(count, what, adjacent))
         began, cpu = time.monotonic(), cpu_seconds(job)
         job.send(rows)
         before += count
         wait_for(lambda: job.metric(read) >= before, ANSWER_SECONDS, "all rows")  # noqa: B023
         # This application is processed after all rows in every step.
-        end = Run(f"end-{what}-{adjacent}-{count}", 1, f"end-{what}-{adjacent}-{count}")
+        end = Run(f"end-{what}-{adjacent}-{turn}", 1, f"end-{what}-{adjacent}-{turn}")
         job.send([end.started(1), end.stage_started(1), end.task(now_ms(), 90_000)])
         wait_for(lambda: job.findings("task_stuck", end.job), ANSWER_SECONDS, "the last row")  # noqa: B023
         spent.append((time.monotonic() - began, cpu_seconds(job) - cpu))
     more = counts[1] - counts[0]
-    wall, cpu = spent[1][0] - spent[0][0], spent[1][1] - spent[0][1]
+    wall, cpu = spent[2][0] - spent[1][0], spent[2][1] - spent[1][1]
     print(f"each {what} row, {adjacent} adjacent: {1e6 * cpu / more:.0f} us of CPU, ", end="")
-    print(f"{more / wall:.0f} rows/s, ", end="")
+    share = (job.metric(passed) - passed_before) / (before - first)
+    print(f"{more / wall:.0f} rows/s, {100 * share:.1f} % of them reach Python, ", end="")
     print(f"load {os.getloadavg()[0]:.1f}", flush=True)
 
 

@@ -25,6 +25,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.metric_names import ROWS_TO_PYTHON
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topics
 from sparkfuse_contracts.wire import record_key, to_json
@@ -220,6 +221,10 @@ class Measurement:
         read = self._detect.metric('sparkfuse_records_read_total{component="detect",topic="live"}')
         return int(sum(self._rows.values()) - read)
 
+    def _passed(self) -> dict[str, int]:
+        """Return how many rows of each view reached the Python steps."""
+        return {view: int(self._detect.metric(f'{ROWS_TO_PYTHON.name}{{view="{view}"}}')) for view in self._rows}
+
     def _caught_up(self) -> bool:
         self._read()
         self._read_findings()
@@ -230,6 +235,7 @@ class Measurement:
         span = settled[-1].second - settled[0].second
         rows = sum(self._rows.values())
         print(f"{self._sent / fed:.0f} facts and {rows / fed:.0f} rows a second; rows {dict(self._rows)}")
+        print(f"rows that reach the Python steps of detect: {self._passed()}")
         print(f"{more:.1f} s after the last fact until detect had read all; load {os.getloadavg()[0]:.1f}")
         if len(self._answers) > 1:
             marks = statistics.quantiles(self._answers, n=20, method="inclusive")

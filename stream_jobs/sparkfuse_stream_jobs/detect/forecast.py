@@ -28,8 +28,7 @@ def project_stage(row: LiveRow, state: RunState) -> None:
         return
     stage.judged_ms, application = stage.elapsed_ms, application_of(state)
     settled = row.window_end_ms >= application.executor_joined_at_ms + SETTLED_MS
-    slots = application.cores // application.task_cpus
-    remaining = stage_remaining(Columns(stage), slots) if settled else None
+    remaining = stage_remaining(Columns(stage), application.slots) if settled else None
     if remaining is None:
         return
     stage.projected_ms = stage.elapsed_ms + remaining.ms

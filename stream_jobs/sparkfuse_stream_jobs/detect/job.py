@@ -7,6 +7,7 @@ Flink finds the state of an operator in a checkpoint by its uid, so a uid never 
 from __future__ import annotations
 
 import gc
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +19,11 @@ from sparkfuse_rules.catalog import Catalog
 from sparkfuse_stream_jobs.detect.alerts import PublishIntervals
 from sparkfuse_stream_jobs.detect.prefilter import (
     FUNCTIONS,
+    bounds_sql,
     decoded_sql,
     evaluated_sql,
     filtered_sql,
+    learned_sql,
     lifecycle_rows_sql,
 )
 from sparkfuse_stream_jobs.detect.worker_start import write_starter
@@ -78,6 +81,7 @@ UIDS: Mapping[str, str] = {
     "17_sink": r"^findings_records\[",
     "20_sink": r"^baselines_records\[",
     "22_sink": r"^names_records\[",
+    "stage-bounds-sink": r"^learned_bounds\[",
 }
 # The sizes of PyFlink's own caches. These caches contain only the writes of a bundle; reads use state/state_cache.py.
 PYTHON_STATE: Mapping[str, str] = {
@@ -103,7 +107,9 @@ def build(settings: Settings, catalog: Catalog, options: Options) -> tuple[Strea
         NAME, settings, program=PYTHON_STATE, mini_cluster=mini_cluster_options(settings, options)
     )
     _define(tables, settings)
-    rows = _rows_with_expectations(tables, settings, catalog)
+    # Identifies this run of the job to the functions that share the bounds of stages.
+    run = uuid.uuid4().hex
+    rows = _rows_with_expectations(tables, settings, catalog, run)
     findings = _findings(tables, rows, settings, catalog, options.intervals)
     statements = tables.create_statement_set()
     statements.add_insert_sql(_insert(tables, settings, "findings", f"SELECT record_key, record_value FROM {findings}"))
@@ -111,6 +117,9 @@ def build(settings: Settings, catalog: Catalog, options: Options) -> tuple[Strea
     statements.add_insert_sql(_insert(tables, settings, "baselines", of_baselines))
     of_names = f"SELECT record_key, payload FROM {rows} WHERE record_kind = 'name'"
     statements.add_insert_sql(_insert(tables, settings, "names", of_names, "BYTES"))
+    tables.create_temporary_view("stage_bounds", tables.sql_query(bounds_sql(rows)))
+    tables.execute_sql("CREATE TABLE learned_bounds (`app_key` STRING) WITH ('connector' = 'blackhole')")
+    statements.add_insert_sql(f"INSERT INTO learned_bounds {learned_sql('stage_bounds', run)}")
     return environment, statements
 
 
@@ -136,8 +145,10 @@ def _define(tables: StreamTableEnvironment, settings: Settings) -> None:
     tables.execute_sql(fill(_LIVE, settings, topic=topic_name("live", settings.topic_prefix), **times))
 
 
-def _rows_with_expectations(tables: StreamTableEnvironment, settings: Settings, catalog: Catalog) -> str:
-    """Return the view of rows with their identity and expectations, and of baselines and names to be published."""
+def _rows_with_expectations(
+    tables: StreamTableEnvironment, settings: Settings, catalog: Catalog, run: str
+) -> str:
+    """Return the view of rows with their identity and expectations, of baselines, names, and bounds of stages."""
     from pyflink.common import Types
 
     from sparkfuse_stream_jobs.detect.operators.across_runs_operator import AcrossRuns
@@ -147,7 +158,7 @@ def _rows_with_expectations(tables: StreamTableEnvironment, settings: Settings, 
     views = frozenset(rule.view for rule in catalog.values())
     # Flink 2.3 cannot validate a view that was created by SQL text and uses a process function.
     tables.create_temporary_view("decoded_rows", tables.sql_query(decoded_sql(catalog, settings.window_ms)))
-    stream = _batched(tables, tables.sql_query(filtered_sql("decoded_rows")), "gather")
+    stream = _batched(tables, tables.sql_query(filtered_sql("decoded_rows", run)), "gather")
     stream = (
         stream.process(Identify(views, settings), Types.ROW([text, content])).name("identify").uid("identify-together")
     )

@@ -10,25 +10,47 @@ from collections.abc import Iterable, Mapping
 from sparkfuse_contracts.columns import view_specs
 from sparkfuse_contracts.generated.limits import MOVING_TASK_ROW_MS
 from sparkfuse_rules.catalog import Catalog
-from sparkfuse_rules.compiler import columns, when_sql
-from sparkfuse_rules.knowledge.hosts import MIN_STALLED_MS
+from sparkfuse_rules.compiler import when_sql
+from sparkfuse_rules.knowledge.hosts import MIN_LOST_MS, MIN_LOST_SHARE, MIN_STALLED_MS
+from sparkfuse_rules.knowledge.projection import RUNNING, WAVES_BEFORE
 from sparkfuse_rules.rule import Rule
 from sparkfuse_stream_jobs.detect.rule_evaluation import STALE_WINDOWS
 from sparkfuse_stream_jobs.detect.rule_sql import severities_sql
+from sparkfuse_stream_jobs.detect.stage_bounds import NOT_MOVED
 
-# Views whose rows only the lifecycle uses; most of these rows match no rule.
-FILTERED = ("task_live", "executor_live")
+# Views whose rows are mostly used to evaluate rules; most of these rows match no rule.
+FILTERED = ("task_live", "executor_live", "stage_live")
 FUNCTIONS: Mapping[str, str] = {
     "decode_window_end": "io.sparkfuse.detect.DecodeWindowEnd",
     "decode_live_row": "io.sparkfuse.detect.DecodeLiveRow",
     "split_frames": "io.sparkfuse.detect.SplitFrames",
     "live_row_filter": "io.sparkfuse.detect.LiveRowFilter",
     "finding_filter": "io.sparkfuse.detect.FindingFilter",
+    "learn_stage_bounds": "io.sparkfuse.detect.LearnStageBounds",
 }
 # Rows that pass without a matching rule, because they report about hosts (host_observations.py).
-_ALSO_PASSES: Mapping[str, str] = {"task_live": f"`task`.`stalled_ms` >= {MIN_STALLED_MS}"}
+_ALSO_PASSES: Mapping[str, str] = {
+    "task_live": f"`task`.`stalled_ms` >= {MIN_STALLED_MS}",
+    "stage_live": f"`stage`.`slowest_task_lost_ms` >= {MIN_LOST_MS} "
+    f"AND `stage`.`slowest_task_lost_share` >= {MIN_LOST_SHARE}",
+}
+# The value of a column of detection, or NULL, in a row that the first filter may drop: stage_bounds.py.
+_CONSTANTS: Mapping[str, Mapping[str, str]] = {"stage_live": {"moved": NOT_MOVED}}
 _NEVER = "FALSE"
 _INCOMPLETE = "COALESCE(`incomplete_since_ms` > 0, FALSE) AS `incomplete`"
+# What the first filter compares with the bounds of a stage, and the rows after which Python computes other bounds: those
+# that change the number of slots, the job of the application, or the plan that names its stages.
+_BOUNDED = (
+    f"COALESCE(`stage`.`status` = '{RUNNING}', FALSE) AS `running`, "
+    f"CASE WHEN `stage`.`succeeded_tasks` > {WAVES_BEFORE} * COALESCE(`stage`.`running_tasks`, 0) "
+    "THEN `stage`.`succeeded_tasks` END AS `tasks`, "
+    "`stage`.`elapsed_ms` AS `elapsed_ms`, "
+    "COALESCE(`stage`.`finished_cpu_ms`, 0) + COALESCE(`stage`.`running_cpu_ms`, 0) AS `cpu_ms`, "
+    "`kind` IN ('application_started', 'executor_added', 'executor_removed', 'sql_plan') AS `changes_bounds`, "
+    "CASE WHEN `kind` = 'stage_started' THEN CONCAT('stage/', "
+    "CAST(COALESCE(`stage_started`.`stage_id`, 0) AS STRING), '/', "
+    "CAST(COALESCE(`stage_started`.`stage_attempt`, 0) AS STRING)) END AS `started`, `row_epoch_ms`, `row_seq`"
+)
 
 
 def decoded_sql(catalog: Catalog, window_ms: int) -> str:
@@ -37,16 +59,35 @@ def decoded_sql(catalog: Catalog, window_ms: int) -> str:
     return (
         "SELECT `live_row`, `app_key`, `view`, `kind`, `subject`, `window_end_ms`, "
         f"COALESCE(CASE `kind` {holds} ELSE TRUE END, FALSE) AS `holds`, "
-        f"{_INCOMPLETE}, {_linger_sql(catalog, window_ms, FILTERED)} AS `linger_ms`, `window_end` "
+        f"{_INCOMPLETE}, {_linger_sql(catalog, window_ms, FILTERED)} AS `linger_ms`, {_BOUNDED}, `window_end` "
         "FROM live_by_window, LATERAL TABLE(decode_live_row(`live_row`)) AS decoded"
     )
 
 
-def filtered_sql(decoded: str) -> str:
-    """Return a query of the rows that pass the first filter: (application attempt, encoded LiveRow)."""
+def filtered_sql(decoded: str, job: str) -> str:
+    """Return a query of the rows that pass the first filter: (application attempt, encoded LiveRow).
+
+    ``job`` identifies the run of the job whose bounds the filter uses.
+    """
     return (
         f"SELECT `app_key`, `live_row`, `rowtime` AS `window_end` FROM live_row_filter(input => TABLE {decoded} "
-        "PARTITION BY `app_key`, on_time => DESCRIPTOR(`window_end`), uid => 'live-gate')"
+        f"PARTITION BY `app_key`, job => '{job}', on_time => DESCRIPTOR(`window_end`), uid => 'live-gate')"
+    )
+
+
+def bounds_sql(rows: str) -> str:
+    """Return a query of the bounds of stages among the records of ``rows``, by application attempt."""
+    return f"SELECT `record_key` AS `app_key`, `payload` FROM {rows} WHERE `record_kind` = 'bounds'"
+
+
+def learned_sql(bounds: str, job: str) -> str:
+    """Return a query that gives the bounds in the view ``bounds`` to the first filter of ``job``; it has no rows.
+
+    The key is the key of the first filter, so Flink runs both in the same task manager.
+    """
+    return (
+        f"SELECT `app_key` FROM learn_stage_bounds(input => TABLE {bounds} "
+        f"PARTITION BY `app_key`, job => '{job}', uid => 'stage-bounds')"
     )
 
 
@@ -77,14 +118,16 @@ def lifecycle_rows_sql(evaluated: str) -> str:
 def may_match_sql(catalog: Catalog, view: str) -> str:
     """Return a predicate that is true on each row of ``view`` that a rule may match for any job, or that must pass.
 
-    If a rule reads a column that a later step fills, the rule cannot be evaluated yet, so all rows pass.
+    A condition on a column that a later step fills cannot be evaluated yet, so it counts as true. The column ``moved``
+    of a stage is an exception: the bounds of the stage show that it is ``none``.
     """
     rules = [variant for rule in catalog.of_view(view) for variant in _variants(rule)]
-    if any(_reads_detected_column(rule) for rule in rules):
-        return "TRUE"
-    predicates = [when_sql(rule, "flink", view_specs()[view].row) for rule in rules]
+    constants = _CONSTANTS.get(view, {})
+    unknown = {name for name, column in view_specs()[view].columns.items() if "detect" in column.tags} - constants.keys()
+    predicates = [when_sql(rule, "flink", view_specs()[view].row, unknown, constants) for rule in rules]
     others = [_ALSO_PASSES[view]] if view in _ALSO_PASSES else []
-    return " OR ".join(f"({each})" for each in dict.fromkeys([*predicates, *others])) or _NEVER
+    found = dict.fromkeys(each for each in [*predicates, *others] if each != _NEVER)
+    return "TRUE" if "TRUE" in found else " OR ".join(f"({each})" for each in found) or _NEVER
 
 
 def linger_ms(catalog: Catalog, view: str, window_ms: int) -> int:
@@ -101,11 +144,6 @@ def _variants(rule: Rule) -> list[Rule]:
     """Return the rule itself, if it is enabled, and its variants for some jobs."""
     variants = [rule] if rule.enabled else []
     return [*variants, *(variant for _, variant in rule.variants if variant)]
-
-
-def _reads_detected_column(rule: Rule) -> bool:
-    view = view_specs()[rule.view]
-    return any("detect" in view.columns[name].tags for name in columns(rule))
 
 
 def _linger_sql(catalog: Catalog, window_ms: int, views: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sparkfuse_rules.knowledge.baseline import Sample, expect, fit, learn, level_changed, moved
@@ -465,3 +465,19 @@ def test_theil_sen_and_median_resist_outliers():
     assert theil_sen_slope(points) == pytest.approx(2.0, abs=0.5)
     with pytest.raises(ValueError, match="empty list"):
         median([])
+
+
+@given(histories, works, works, st.booleans())
+def test_usual_work_has_the_lowest_p95_of_a_running_stage(samples, work_bytes, work_records, operators):
+    """No amount of work lowers the p95 of a running stage below that of its usual work.
+
+    Detection relies on this when it drops rows of running stages before their work is considered.
+    """
+    if operators:
+        samples = tuple(replace(sample, work_bytes=None, operator_rows=sample.work_records) for sample in samples)
+    fitted = fit(samples, NOW)
+    assume(fitted is not None)
+    least, found = fitted.at_usual(), fitted.at(Work(work_bytes, work_records), running=True)
+
+    assert found.expected_p95_ms >= least.expected_p95_ms
+    assert found.expected_cpu_p95_ms >= least.expected_cpu_p95_ms

@@ -22,6 +22,7 @@ def catalog_of(*rules):
 
 SILENT = load_catalog()["executor_silent"]
 STUCK = load_catalog()["task_stuck"]
+SLOW = load_catalog()["stage_slow"]
 
 
 def test_variants_of_a_rule_for_some_jobs_are_evaluated():
@@ -60,17 +61,26 @@ def test_rows_about_hosts_pass_without_a_rule():
     assert predicate == f"(`task`.`stalled_ms` >= {MIN_STALLED_MS})"
 
 
-def test_only_rows_of_tasks_and_executors_are_filtered():
-    """Only rows of tasks and executors are filtered.
-
-    Each row of a stage or application is needed for progress, projections and samples.
-    """
+def test_rows_of_tasks_executors_and_stages_are_filtered():
+    """Rows of tasks, executors and stages are filtered; all other rows pass, because Python needs them."""
     sql = prefilter.decoded_sql(load_catalog(), W)
     rows = {view_specs()[view].row for view in prefilter.FILTERED}
 
-    assert rows == {"task", "executor"}
+    assert rows == {"task", "executor", "stage"}
     assert "ELSE TRUE END, FALSE) AS `holds`" in sql
     assert sql.count(" THEN ") >= 2 * len(rows)
+
+
+def test_stage_above_its_p95_is_left_to_its_bounds():
+    """A rule that needs ``moved`` matches no row within the bounds of the stage, so the predicate need not hold."""
+    assert prefilter.may_match_sql(catalog_of(SLOW), "stage_live").startswith("(`stage`.`slowest_task_lost_ms` >= ")
+
+
+def test_condition_on_another_column_of_detection_counts_as_true():
+    """A rule that compares with an expected value, and does not need ``moved``, may match each row."""
+    rule = replace(SLOW, when="elapsed_ms > 1000 AND elapsed_ms > expected_ms", params={})
+
+    assert "(CAST(`stage`.`elapsed_ms` AS DOUBLE) > 1E3)" in prefilter.may_match_sql(catalog_of(rule), "stage_live")
 
 
 def test_linger_covers_keep_firing_for_and_three_windows():

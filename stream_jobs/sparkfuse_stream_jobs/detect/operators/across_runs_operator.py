@@ -19,7 +19,7 @@ from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_rules.knowledge.hosts import HostObservations
 from sparkfuse_rules.prices import read_prices
-from sparkfuse_stream_jobs.detect import baselines, hosts
+from sparkfuse_stream_jobs.detect import baselines, hosts, stage_bounds
 from sparkfuse_stream_jobs.detect.baseline_bootstrap import BASELINE_TTL, BaselineFollower
 from sparkfuse_stream_jobs.detect.dead_letters import DeadLetters
 from sparkfuse_stream_jobs.detect.finding_costs import fill_application_cost
@@ -30,8 +30,10 @@ from sparkfuse_stream_jobs.detect.operators.records import (
     NAME,
     PASSED,
     ROW,
+    STAGE,
     host_report_codec,
     join_records,
+    read_stage,
     split_record,
 )
 from sparkfuse_stream_jobs.detect.state.codec import message_codec, record_codec
@@ -40,12 +42,12 @@ from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactor
 # A host without a report for a week is dropped.
 HOSTS_TTL = timedelta(days=7)
 # The kinds of records that AcrossRuns emits.
-ROWS_RECORD, BASELINE_RECORD, NAME_RECORD = "rows", "baseline", "name"
+ROWS_RECORD, BASELINE_RECORD, NAME_RECORD, BOUNDS_RECORD = "rows", "baseline", "name", "bounds"
 log = logging.getLogger(__name__)
 
 
 class AcrossRuns(KeyedProcessFunction):
-    """A Flink operator: batches of kind and content, by job or cluster -> batches of rows, baselines and names.
+    """A Flink operator: batches of kind and content, by job or cluster -> rows, baselines, names and bounds of stages.
 
     Stores the data that is kept after a run ends: the baselines of a job, and the observations on a cluster's hosts.
     Jobs and clusters share one operator, because a separate operator for hosts would receive every row and use only a
@@ -80,13 +82,16 @@ class AcrossRuns(KeyedProcessFunction):
         rows: list[bytes] = []
         learned: dict[str, Baseline] = {}
         names: list[bytes] = []
+        bounds: dict[str, list[bytes]] = {}
         with self._scope.enter(ctx.get_current_key()):
             for part in split_record(value):
                 kind, content = part[:1], part[1:]
                 if kind == PASSED:
                     rows.append(content)
+                elif kind == STAGE:
+                    rows.append(self._stage(content, bounds))
                 elif kind == ROW:
-                    rows.append(self._with_expectations(LiveRow.FromString(content), content))
+                    rows.append(self._with_expectations(LiveRow.FromString(content), content).SerializeToString())
                 elif kind == BASELINE:
                     # A batch may contain several samples of one stage: only the last baseline is published.
                     updates = (self._learn(each) for each in [Baseline.FromString(content)])
@@ -101,6 +106,8 @@ class AcrossRuns(KeyedProcessFunction):
         for baseline in learned.values():
             records = (self._published_record(each) for each in [baseline])
             yield from usable(records, self._letters, baseline.SerializeToString())
+        for application, several in bounds.items():
+            yield Row(BOUNDS_RECORD, application, None, join_records(several))
         for content in names:
             yield Row(NAME_RECORD, DisplayName.FromString(content).app_id, None, content)
 
@@ -135,11 +142,21 @@ class AcrossRuns(KeyedProcessFunction):
         self._published.add_own_record(content)
         return Row(BASELINE_RECORD, key.decode() if key else None, content.decode(), None)
 
-    def _with_expectations(self, row: LiveRow, content: bytes) -> bytes:
+    def _stage(self, message: bytes, bounds: dict[str, list[bytes]]) -> bytes:
+        """Return the row of a stage with its expected values, and add the bounds of the stage to ``bounds``."""
+        content, tasks = read_stage(message)
+        row = self._with_expectations(LiveRow.FromString(content), content)
+        fits = (self._baselines.fit(baselines.key_of_row(each), each.app_start_ms) for each in [row])
+        for fitted in usable(fits, self._letters, content):
+            if found := stage_bounds.bounds_of(row, tasks, fitted):
+                bounds.setdefault(stage_bounds.application_key(row), []).append(stage_bounds.encode(found))
+        return row.SerializeToString()
+
+    def _with_expectations(self, row: LiveRow, content: bytes) -> LiveRow:
         # If the expectation cannot be computed, other rules may still match on the row.
         expected = (baselines.add_expectations(each, self._baselines) for each in [row])
         row = next(usable(expected, self._letters, content), row)
         if row.HasField("application"):
             row = next(usable((forecast_application(each) for each in [row]), self._letters, content), row)
             row = fill_application_cost(row, self._prices)
-        return row.SerializeToString()
+        return row

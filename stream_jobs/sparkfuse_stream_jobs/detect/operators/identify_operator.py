@@ -33,16 +33,17 @@ from sparkfuse_stream_jobs.detect.operators.records import (
     job_state_key,
     join_records,
     split_record,
+    stage_message,
 )
 from sparkfuse_stream_jobs.detect.queries import plan_codec
+from sparkfuse_stream_jobs.detect.stage_bounds import tasks_without_projection
 from sparkfuse_stream_jobs.detect.state import run_state
 from sparkfuse_stream_jobs.detect.state.codec import integer_codec, message_codec, record_codec
 from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactory
 
 # The state of a run without rows for a week is dropped.
 RUN_TTL = timedelta(days=7)
-# Rows that get expectations, and rows that only Identify needs and that it drops.
-_WITH_BASELINE = frozenset({"stage", "application"})
+# Rows that only Identify needs and that it drops.
 _ONLY_IDENTIFY = frozenset({
     "application_started", "executor_added", "job_ended", "job_started", "sql_ended", "sql_plan", "sql_started",
     "stage_started",
@@ -112,7 +113,11 @@ class Identify(KeyedProcessFunction):
         if isinstance(output, LiveRow):
             if (kind := output.WhichOneof("row")) in self._dropped:
                 return None
-            return job_state_key(output), (ROW if kind in _WITH_BASELINE else PASSED) + output.SerializeToString()
+            content = output.SerializeToString()
+            if kind == "stage":
+                slots = run_state.application_of(self._state).slots
+                return job_state_key(output), stage_message(content, tasks_without_projection(slots))
+            return job_state_key(output), (ROW if kind == "application" else PASSED) + content
         if isinstance(output, Baseline):
             return job_state_key(output), BASELINE + output.SerializeToString()
         log.warning("%s", output.text)

@@ -18,11 +18,13 @@ from sparkfuse_stream_jobs.detect.baselines import job_of
 from sparkfuse_stream_jobs.detect.host_observations import HostReport
 from sparkfuse_stream_jobs.detect.state.codec import Codec, unpickle
 
-# The first byte of each message from Identify to AcrossRuns shows what it contains, in this order: a row that gets
-# expectations, a row that is passed on unchanged, a baseline with one sample, a host report, a display name.
-ROW, PASSED, BASELINE, HOSTS, NAME = b"r", b"p", b"b", b"h", b"n"
+# The first byte of each message from Identify to AcrossRuns shows what it contains, in this order: a row of an
+# application, which gets expectations, a row of a stage, which also gets bounds, a row that is passed on unchanged, a
+# baseline with one sample, a host report, a display name.
+ROW, STAGE, PASSED, BASELINE, HOSTS, NAME = b"r", b"s", b"p", b"b", b"h", b"n"
 _SEPARATOR = "\x1f"
 _LENGTH = struct.Struct(">I")
+_TASKS = struct.Struct(">q")
 
 
 def join_records(contents: Iterable[bytes]) -> bytes:
@@ -37,6 +39,16 @@ def split_record(record: bytes) -> Iterator[bytes]:
         (length,) = _LENGTH.unpack_from(record, at)
         at += _LENGTH.size + length
         yield record[at - length : at]
+
+
+def stage_message(content: bytes, tasks: int) -> bytes:
+    """Return the message of a stage's row; ``tasks`` of the stage may succeed before it is projected."""
+    return STAGE + _TASKS.pack(tasks) + content
+
+
+def read_stage(content: bytes) -> tuple[bytes, int]:
+    """Return the row and the number of tasks of a message of a stage, without its first byte."""
+    return content[_TASKS.size :], _TASKS.unpack_from(content)[0]
 
 
 def job_state_key(message: LiveRow | Baseline | DisplayName) -> str:

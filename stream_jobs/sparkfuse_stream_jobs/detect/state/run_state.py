@@ -49,6 +49,11 @@ class ApplicationState:
     allocation: Allocation = NOTHING_ALLOCATED
     ended_driver: str = ""
 
+    @property
+    def slots(self) -> int:
+        """The number of tasks that the executors of the application can run at the same time."""
+        return self.cores // self.task_cpus
+
 
 @dataclass(frozen=True)
 class StageState:

@@ -14,24 +14,28 @@ import org.apache.flink.table.functions.ProcessTableFunction;
 import org.apache.flink.types.Row;
 
 /**
- * {@code live_row_filter(input => …)}: passes the rows of one application attempt that detection
- * needs.
+ * {@code live_row_filter(input => …, job => …)}: passes the rows of one application attempt that
+ * detection needs.
  *
  * <p>Counts every record as read. Passes records that are not live rows, so that the next step
  * writes them as dead letters. Drops ticks, because they only advance the time. Rows of views with
- * a {@code linger_ms} pass only if {@link LingerFilter} passes them. The input has the columns
- * live_row, app_key, view, kind, subject, window_end_ms, holds, incomplete and linger_ms.
+ * a {@code linger_ms} pass only if {@link LingerFilter} passes them; rows of a running stage also
+ * pass unless its {@link StageBounds} show that no other rule can match. The input has the columns
+ * of {@code decoded_sql} in prefilter.py.
  */
 @DataTypeHint("ROW<live_row BYTES>")
 public final class LiveRowFilter extends ProcessTableFunction<Row> {
   private static final long serialVersionUID = 1L;
 
   private transient StepMetrics metrics;
+  private transient StepMetrics passed;
   private transient Counter read;
+  private transient StageBounds bounds;
 
   @Override
   public void open(FunctionContext context) {
     metrics = new StepMetrics(context.getMetricGroup());
+    passed = new StepMetrics(context.getMetricGroup());
     read =
         new StepMetrics(context.getMetricGroup(), "component", "detect", "topic", "live")
             .counter("records_read_total");
@@ -43,34 +47,91 @@ public final class LiveRowFilter extends ProcessTableFunction<Row> {
       @ArgumentHint(
               name = "input",
               value = {SET_SEMANTIC_TABLE, REQUIRE_ON_TIME})
-          Row row)
+          Row row,
+      @ArgumentHint(name = "job") String job)
       throws Exception {
-    String kind = row.getFieldAs("kind");
-    if (kind == null) {
-      read.inc(); // the next step counts it as rejected
-      collect(Row.of((Object) row.<byte[]>getFieldAs("live_row")));
-      return;
+    if (bounds == null) {
+      bounds = StageBounds.of(job);
     }
-    Long atMs = row.getFieldAs("window_end_ms");
     read.inc();
-    String view = row.getFieldAs("view");
-    metrics.counter("live_rows_total", "view", view == null ? "" : view).inc();
-    metrics.windowEnded(atMs);
-    if (!"tick".equals(kind) && passes(watched, row, atMs)) {
+    String kind = row.getFieldAs("kind");
+    String view = row.getField("view") == null ? "" : row.getFieldAs("view");
+    if (kind == null || passes(watched, row, kind, view)) { // the next step rejects rows of no kind
+      passed.counter("rows_to_python_total", "view", view).inc();
       collect(Row.of((Object) row.<byte[]>getFieldAs("live_row")));
     }
   }
 
-  private static boolean passes(MapView<String, Long> watched, Row row, long atMs)
+  private boolean passes(MapView<String, Long> watched, Row row, String kind, String view)
       throws Exception {
-    Long lingerMs = row.getFieldAs("linger_ms");
-    return lingerMs == null
-        || new LingerFilter(watched)
-            .passes(
-                row.getFieldAs("subject"),
-                Boolean.TRUE.equals(row.getField("holds")),
-                Boolean.TRUE.equals(row.getField("incomplete")),
-                atMs,
-                lingerMs);
+    metrics.counter("live_rows_total", "view", view).inc();
+    metrics.windowEnded(row.<Long>getFieldAs("window_end_ms"));
+    if ("tick".equals(kind)) {
+      return false;
+    }
+    if (row.getField("linger_ms") == null) {
+      noteChange(row, kind);
+      return true;
+    }
+    return "stage".equals(kind) ? stagePasses(watched, row) : lingers(watched, row, false);
+  }
+
+  private boolean stagePasses(MapView<String, Long> watched, Row row) throws Exception {
+    if (!Boolean.TRUE.equals(row.getField("running"))) {
+      watched.remove(row.<String>getFieldAs("subject"));
+      return true;
+    }
+    StageBounds.Answer answer = check(row);
+    boolean lingers = lingers(watched, row, answer == StageBounds.Answer.EXCEEDED);
+    return lingers || answer == StageBounds.Answer.UNKNOWN || isIncomplete(row);
+  }
+
+  private StageBounds.Answer check(Row row) {
+    if (row.getField("row_seq") == null) {
+      return StageBounds.Answer.UNKNOWN;
+    }
+    StageBounds.Measures measures =
+        new StageBounds.Measures(
+            number(row, "row_epoch_ms"),
+            number(row, "row_seq"),
+            number(row, "window_end_ms"),
+            number(row, "tasks"),
+            number(row, "elapsed_ms"),
+            number(row, "cpu_ms"));
+    return bounds.check(
+        row.getFieldAs("app_key"), row.getFieldAs("subject"), measures, number(row, "linger_ms"));
+  }
+
+  private static boolean lingers(MapView<String, Long> watched, Row row, boolean alsoMatches)
+      throws Exception {
+    return new LingerFilter(watched)
+        .passes(
+            row.getFieldAs("subject"),
+            alsoMatches || Boolean.TRUE.equals(row.getField("holds")),
+            isIncomplete(row),
+            number(row, "window_end_ms"),
+            number(row, "linger_ms"));
+  }
+
+  /** Bounds that do not consider this row no longer hold. */
+  private void noteChange(Row row, String kind) {
+    String appKey = row.getFieldAs("app_key");
+    String started = row.getFieldAs("started");
+    if ("application_ended".equals(kind)) {
+      bounds.applicationEnded(appKey);
+    } else if (started != null) {
+      bounds.stageChanged(appKey, started, number(row, "row_epoch_ms"), number(row, "row_seq"));
+    } else if (Boolean.TRUE.equals(row.getField("changes_bounds"))) {
+      bounds.applicationChanged(appKey, number(row, "row_epoch_ms"), number(row, "row_seq"));
+    }
+  }
+
+  private static boolean isIncomplete(Row row) {
+    return Boolean.TRUE.equals(row.getField("incomplete"));
+  }
+
+  private static long number(Row row, String column) {
+    Long value = row.getFieldAs(column);
+    return value == null ? 0 : value;
   }
 }

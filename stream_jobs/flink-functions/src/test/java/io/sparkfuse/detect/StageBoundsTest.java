@@ -1,0 +1,151 @@
+package io.sparkfuse.detect;
+
+import static io.sparkfuse.detect.StageBounds.Answer.EXCEEDED;
+import static io.sparkfuse.detect.StageBounds.Answer.UNKNOWN;
+import static io.sparkfuse.detect.StageBounds.Answer.WITHIN;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
+
+class StageBoundsTest {
+  private static final String APP = "prod\u001fapp-1\u001f1\u001f0";
+  private static final String STAGE = "stage/3/0";
+  private static final long EPOCH = 1_000;
+  private static final long WINDOW_MS = 5_000;
+  private static final long LINGER_MS = 30_000;
+  private final StageBounds bounds = new StageBounds(1_000);
+
+  private void publish(String app, String subject, long epoch, long number, boolean moved) {
+    byte[] name = subject.getBytes(StandardCharsets.UTF_8);
+    ByteBuffer record = ByteBuffer.allocate(7 * Long.BYTES + name.length);
+    record.putLong(epoch).putLong(number).putLong(number * WINDOW_MS);
+    record.putLong(80).putLong(60_000).putLong(400_000).putLong(moved ? 1 : 0).put(name);
+    bounds.publish(app, record.array());
+  }
+
+  private void publish(long number) {
+    publish(APP, STAGE, EPOCH, number, false);
+  }
+
+  private StageBounds.Answer row(long number, long tasks, long elapsedMs, long cpuMs) {
+    StageBounds.Measures measures =
+        new StageBounds.Measures(EPOCH, number, number * WINDOW_MS, tasks, elapsedMs, cpuMs);
+    return bounds.check(APP, STAGE, measures, LINGER_MS);
+  }
+
+  private StageBounds.Answer row(long number) {
+    return row(number, 80, 60_000, 400_000);
+  }
+
+  @Test
+  void rowIsComparedWithEachBound() {
+    publish(1);
+
+    assertEquals(WITHIN, row(2));
+    assertEquals(EXCEEDED, row(2, 81, 60_000, 400_000));
+    assertEquals(EXCEEDED, row(2, 80, 60_001, 400_000));
+    assertEquals(EXCEEDED, row(2, 80, 60_000, 400_001));
+  }
+
+  @Test
+  void stageWithoutBoundsIsUnknown() {
+    assertEquals(UNKNOWN, row(2));
+
+    publish(APP, "stage/3/1", EPOCH, 1, false);
+    publish("another application", STAGE, EPOCH, 1, false);
+
+    assertEquals(UNKNOWN, row(2));
+  }
+
+  /** After a restart, rows are read again that are older than the bounds; Python needs them. */
+  @Test
+  void boundsHoldForLaterRowsOfTheSameEpochOnly() {
+    publish(5);
+    publish(3);
+
+    assertEquals(UNKNOWN, row(4));
+    assertEquals(UNKNOWN, row(5));
+    assertEquals(WITHIN, row(6));
+
+    publish(APP, STAGE, EPOCH + 1, 1, false);
+
+    assertEquals(UNKNOWN, row(6));
+  }
+
+  @Test
+  void boundsThatDoNotConsiderAChangeNoLongerHold() {
+    publish(5);
+    bounds.applicationChanged(APP, EPOCH, 6);
+    bounds.stageChanged(APP, STAGE, EPOCH, 8);
+    bounds.applicationChanged(APP, EPOCH, 2);
+
+    assertEquals(UNKNOWN, row(9));
+
+    publish(7);
+
+    assertEquals(UNKNOWN, row(9));
+
+    publish(8);
+
+    assertEquals(WITHIN, row(9));
+  }
+
+  @Test
+  void changeBeforeTheFirstBoundsIsConsidered() {
+    bounds.stageChanged(APP, STAGE, EPOCH, 6);
+    publish(5);
+
+    assertEquals(UNKNOWN, row(7));
+  }
+
+  @Test
+  void boundsAreComputedAgainAfterTwoMinutes() {
+    publish(1);
+    long windows = StageBounds.REFRESH_MS / WINDOW_MS;
+
+    assertEquals(WITHIN, row(windows));
+    assertEquals(UNKNOWN, row(windows + 1));
+    assertEquals(EXCEEDED, row(windows + 1, 80, 60_001, 0));
+  }
+
+  /** A rule may have matched on a row that was passed before its stage had bounds. */
+  @Test
+  void rowsPassForTheLingerTimeAfterTheStageWasAboveItsP95() {
+    publish(APP, STAGE, EPOCH, 1, true);
+    publish(2);
+
+    assertEquals(UNKNOWN, row(7));
+    assertEquals(WITHIN, row(8));
+  }
+
+  @Test
+  void memoryIsLimited() {
+    for (int number = 0; number < 2_000; number++) {
+      publish("application-" + number, STAGE, EPOCH, 1, false);
+    }
+    publish(1);
+
+    assertEquals(WITHIN, row(2));
+    StageBounds.Measures measures = new StageBounds.Measures(EPOCH, 2, WINDOW_MS, 0, 0, 0);
+    assertEquals(UNKNOWN, bounds.check("application-0", STAGE, measures, LINGER_MS));
+    assertEquals(WITHIN, bounds.check("application-1999", STAGE, measures, LINGER_MS));
+  }
+
+  @Test
+  void endOfTheApplicationFreesItsBounds() {
+    publish(1);
+    bounds.applicationEnded(APP);
+
+    assertEquals(UNKNOWN, row(2));
+  }
+
+  @Test
+  void eachRunOfTheJobHasItsOwnBounds() {
+    assertSame(StageBounds.of("run"), StageBounds.of("run"));
+    assertNotSame(StageBounds.of("run"), StageBounds.of("another run"));
+  }
+}
