@@ -145,9 +145,7 @@ def _define(tables: StreamTableEnvironment, settings: Settings) -> None:
     tables.execute_sql(fill(_LIVE, settings, topic=topic_name("live", settings.topic_prefix), **times))
 
 
-def _rows_with_expectations(
-    tables: StreamTableEnvironment, settings: Settings, catalog: Catalog, run: str
-) -> str:
+def _rows_with_expectations(tables: StreamTableEnvironment, settings: Settings, catalog: Catalog, run: str) -> str:
     """Return the view of rows with their identity and expectations, of baselines, names, and bounds of stages."""
     from pyflink.common import Types
 

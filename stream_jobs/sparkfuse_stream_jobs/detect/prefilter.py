@@ -38,7 +38,7 @@ _ALSO_PASSES: Mapping[str, str] = {
 _CONSTANTS: Mapping[str, Mapping[str, str]] = {"stage_live": {"moved": NOT_MOVED}}
 _NEVER = "FALSE"
 _INCOMPLETE = "COALESCE(`incomplete_since_ms` > 0, FALSE) AS `incomplete`"
-# What the first filter compares with the bounds of a stage, and the rows after which Python computes other bounds: those
+# What the first filter compares with the bounds of a stage, and the rows after which Python computes other bounds: rows
 # that change the number of slots, the job of the application, or the plan that names its stages.
 _BOUNDED = (
     f"COALESCE(`stage`.`status` = '{RUNNING}', FALSE) AS `running`, "
@@ -123,7 +123,9 @@ def may_match_sql(catalog: Catalog, view: str) -> str:
     """
     rules = [variant for rule in catalog.of_view(view) for variant in _variants(rule)]
     constants = _CONSTANTS.get(view, {})
-    unknown = {name for name, column in view_specs()[view].columns.items() if "detect" in column.tags} - constants.keys()
+    unknown = {
+        name for name, column in view_specs()[view].columns.items() if "detect" in column.tags
+    } - constants.keys()
     predicates = [when_sql(rule, "flink", view_specs()[view].row, unknown, constants) for rule in rules]
     others = [_ALSO_PASSES[view]] if view in _ALSO_PASSES else []
     found = dict.fromkeys(each for each in [*predicates, *others] if each != _NEVER)

@@ -16,9 +16,9 @@ from sparkfuse_rules.knowledge.projection import RUNNING, WAVES_BEFORE
 from sparkfuse_rules.knowledge.robust import MAX_MS
 from sparkfuse_stream_jobs.detect.subjects import subject_name
 
-# The numbers of a record: row_epoch_ms, row_seq, window_end_ms, tasks, elapsed_ms, cpu_ms, moved. The subject follows.
+# The numbers of a record: row_epoch_ms, row_seq, tasks, elapsed_ms, cpu_ms. The subject follows.
 # io.sparkfuse.detect.StageBounds reads this format.
-_NUMBERS = struct.Struct(">7q")
+_NUMBERS = struct.Struct(">5q")
 NOT_MOVED = "none"
 UNLIMITED = MAX_MS
 
@@ -44,7 +44,7 @@ def tasks_without_projection(slots: int) -> int:
 def bounds_of(row: LiveRow, tasks: int, fitted: Fit | None) -> StageBounds | None:
     """Return the bounds of the row's stage; None if the stage does not run, or if the row has no number.
 
-    ``row`` already has its expected values, and ``fitted`` is the fit from which they were computed.
+    ``fitted`` is the fit of the stage's baseline, None if too few runs are known.
     """
     if row.stage.status != RUNNING or not row.HasField("row_seq"):
         return None
@@ -59,8 +59,7 @@ def bounds_of(row: LiveRow, tasks: int, fitted: Fit | None) -> StageBounds | Non
 def encode(bounds: StageBounds) -> bytes:
     """Return the record for the JVM."""
     row = bounds.row
-    moved = row.stage.moved not in {"", NOT_MOVED}
-    numbers = (row.row_epoch_ms, row.row_seq, row.window_end_ms, bounds.tasks, bounds.elapsed_ms, bounds.cpu_ms, moved)
+    numbers = (row.row_epoch_ms, row.row_seq, bounds.tasks, bounds.elapsed_ms, bounds.cpu_ms)
     return _NUMBERS.pack(*numbers) + (subject_name(row) or "").encode()
 
 

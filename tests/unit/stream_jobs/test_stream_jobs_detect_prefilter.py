@@ -80,7 +80,7 @@ def test_condition_on_another_column_of_detection_counts_as_true():
     """A rule that compares with an expected value, and does not need ``moved``, may match each row."""
     rule = replace(SLOW, when="elapsed_ms > 1000 AND elapsed_ms > expected_ms", params={})
 
-    assert "(CAST(`stage`.`elapsed_ms` AS DOUBLE) > 1E3)" in prefilter.may_match_sql(catalog_of(rule), "stage_live")
+    assert "(CAST(`stage`.`elapsed_ms` AS DOUBLE) > 1000E0)" in prefilter.may_match_sql(catalog_of(rule), "stage_live")
 
 
 def test_linger_covers_keep_firing_for_and_three_windows():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from pyflink.common import Row
@@ -46,6 +47,19 @@ ROWS_RECORD, BASELINE_RECORD, NAME_RECORD, BOUNDS_RECORD = "rows", "baseline", "
 log = logging.getLogger(__name__)
 
 
+@dataclass
+class _Outputs:
+    """What one batch results in: rows, baselines, names, and by application the bounds of stages.
+
+    A batch may contain several samples of one stage: only the last baseline is published.
+    """
+
+    rows: list[bytes] = field(default_factory=list)
+    learned: dict[str, Baseline] = field(default_factory=dict)
+    names: list[bytes] = field(default_factory=list)
+    bounds: dict[str, list[bytes]] = field(default_factory=dict)
+
+
 class AcrossRuns(KeyedProcessFunction):
     """A Flink operator: batches of kind and content, by job or cluster -> rows, baselines, names and bounds of stages.
 
@@ -79,37 +93,35 @@ class AcrossRuns(KeyedProcessFunction):
         self._letters.close()
 
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
-        rows: list[bytes] = []
-        learned: dict[str, Baseline] = {}
-        names: list[bytes] = []
-        bounds: dict[str, list[bytes]] = {}
+        outputs = _Outputs()
         with self._scope.enter(ctx.get_current_key()):
             for part in split_record(value):
-                kind, content = part[:1], part[1:]
-                if kind == PASSED:
-                    rows.append(content)
-                elif kind == STAGE:
-                    rows.append(self._stage(content, bounds))
-                elif kind == ROW:
-                    rows.append(self._with_expectations(LiveRow.FromString(content), content).SerializeToString())
-                elif kind == BASELINE:
-                    # A batch may contain several samples of one stage: only the last baseline is published.
-                    updates = (self._learn(each) for each in [Baseline.FromString(content)])
-                    for baseline in usable(updates, self._letters, content):
-                        learned[baseline.stage_fingerprint] = baseline
-                elif kind == NAME:
-                    names.append(content)
-                else:
-                    self._add_host_report(content, ctx)
-        if rows:
-            yield Row(ROWS_RECORD, None, None, join_records(rows))
-        for baseline in learned.values():
+                self._process(part[:1], part[1:], outputs, ctx)
+        if outputs.rows:
+            yield Row(ROWS_RECORD, None, None, join_records(outputs.rows))
+        for baseline in outputs.learned.values():
             records = (self._published_record(each) for each in [baseline])
             yield from usable(records, self._letters, baseline.SerializeToString())
-        for application, several in bounds.items():
+        for application, several in outputs.bounds.items():
             yield Row(BOUNDS_RECORD, application, None, join_records(several))
-        for content in names:
+        for content in outputs.names:
             yield Row(NAME_RECORD, DisplayName.FromString(content).app_id, None, content)
+
+    def _process(self, kind: bytes, content: bytes, outputs: _Outputs, ctx: KeyedProcessFunction.Context) -> None:
+        if kind == PASSED:
+            outputs.rows.append(content)
+        elif kind == STAGE:
+            outputs.rows.append(self._stage(content, outputs.bounds))
+        elif kind == ROW:
+            outputs.rows.append(self._with_expectations(LiveRow.FromString(content), content).SerializeToString())
+        elif kind == BASELINE:
+            updates = (self._learn(each) for each in [Baseline.FromString(content)])
+            for baseline in usable(updates, self._letters, content):
+                outputs.learned[baseline.stage_fingerprint] = baseline
+        elif kind == NAME:
+            outputs.names.append(content)
+        else:
+            self._add_host_report(content, ctx)
 
     def _add_host_report(self, content: bytes, ctx: KeyedProcessFunction.Context) -> None:
         for timer in hosts.add_report(self._host_reports.decode(content), self._hosts):

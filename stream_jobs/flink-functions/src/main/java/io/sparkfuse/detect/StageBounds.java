@@ -2,21 +2,23 @@ package io.sparkfuse.detect;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.LongSupplier;
 
 /**
  * The bounds of running stages that the Python steps computed, by application attempt and subject.
  *
  * <p>The bounds travel against the direction of the rows, which Flink's graph does not allow, so
- * they are in the memory of the task manager. Losing them changes no finding: without bounds, {@link
- * LiveRowFilter} passes the rows of a stage until Python has published bounds again.
+ * they are in the memory of the task manager. Losing them changes no finding: without bounds,
+ * {@link LiveRowFilter} passes the rows of a stage until Python has published bounds again.
  */
 final class StageBounds {
-  /** Bounds are computed again after this time, in case a backfill has changed the baseline. [ms] */
-  static final long REFRESH_MS = 120_000;
+  /** Bounds are computed again after this time, in case a backfill has changed the baseline. */
+  static final Duration REFRESH = Duration.ofMinutes(2);
 
   /** Stages above this number displace those of the application that was used least recently. */
   static final int MAX_STAGES = 100_000;
@@ -29,38 +31,40 @@ final class StageBounds {
   private final LinkedHashMap<String, Application> applications =
       new LinkedHashMap<>(16, 0.75f, true);
   private final int maxStages;
+  private final LongSupplier nanoTime;
   private int stages;
 
-  StageBounds(int maxStages) {
+  /**
+   * Creates bounds without a stage.
+   *
+   * @param nanoTime a clock that never goes back [ns]
+   */
+  StageBounds(int maxStages, LongSupplier nanoTime) {
     this.maxStages = maxStages;
+    this.nanoTime = nanoTime;
   }
 
   /** Returns the bounds of one run of the job; all functions of the run get the same object. */
   static StageBounds of(String job) {
     synchronized (JOBS) {
-      return JOBS.computeIfAbsent(job, name -> new StageBounds(MAX_STAGES));
+      return JOBS.computeIfAbsent(job, name -> new StageBounds(MAX_STAGES, System::nanoTime));
     }
   }
 
   /**
    * Stores bounds that Python computed, unless newer ones are known.
    *
-   * @param record seven numbers of eight bytes, then the subject; stage_bounds.py writes them
+   * @param record five numbers of eight bytes, then the subject; stage_bounds.py writes them
    */
   synchronized void publish(String appKey, byte[] record) {
     ByteBuffer from = ByteBuffer.wrap(record);
     Position at = new Position(from.getLong(), from.getLong());
-    long windowEndMs = from.getLong();
     long[] limits = {from.getLong(), from.getLong(), from.getLong()};
-    boolean moved = from.getLong() != 0;
     String subject = StandardCharsets.UTF_8.decode(from).toString();
     Stage stage = stage(appKey, subject);
-    if (moved) {
-      stage.movedMs = Math.max(stage.movedMs, windowEndMs);
-    }
     if (stage.at == null || at.compareTo(stage.at) > 0) {
       stage.at = at;
-      stage.windowEndMs = windowEndMs;
+      stage.publishedNs = nanoTime.getAsLong();
       stage.limits = limits;
     }
   }
@@ -84,27 +88,26 @@ final class StageBounds {
     }
   }
 
-  /** Returns what the bounds show about a row of a running stage. */
+  /**
+   * Returns what the bounds show about a row of a running stage.
+   *
+   * @param lingerMs for how long rows pass after a row that was outside the bounds
+   */
   synchronized Answer check(String appKey, String subject, Measures row, long lingerMs) {
-    Application application = applications.get(appKey);
-    Stage stage = application == null ? null : application.stages.get(subject);
-    if (stage == null || stage.at == null) {
+    Stage stage = stage(appKey, subject);
+    if (!stage.hasBoundsFor(row, application(appKey).changed)) {
+      stage.unchecked = row.largest(stage.unchecked);
       return Answer.UNKNOWN;
     }
-    Position at = new Position(row.epochMs, row.number);
-    if (stage.at.epochMs != row.epochMs
-        || at.compareTo(stage.at) <= 0
-        || stage.at.isBefore(stage.changed)
-        || stage.at.isBefore(application.changed)) {
-      return Answer.UNKNOWN;
+    if (stage.unchecked != null && stage.unchecked.exceeds(stage.limits)) {
+      stage.exceededMs = stage.unchecked.windowEndMs;
     }
-    if (row.tasks > stage.limits[0]
-        || row.elapsedMs > stage.limits[1]
-        || row.cpuMs > stage.limits[2]) {
+    stage.unchecked = null;
+    if (row.exceeds(stage.limits)) {
       return Answer.EXCEEDED;
     }
-    boolean recent = row.windowEndMs < stage.windowEndMs + REFRESH_MS;
-    return recent && row.windowEndMs > stage.movedMs + lingerMs ? Answer.WITHIN : Answer.UNKNOWN;
+    boolean recent = nanoTime.getAsLong() - stage.publishedNs < REFRESH.toNanos();
+    return recent && row.windowEndMs > stage.exceededMs + lingerMs ? Answer.WITHIN : Answer.UNKNOWN;
   }
 
   private Stage stage(String appKey, String subject) {
@@ -154,7 +157,24 @@ final class StageBounds {
 
   /** The values of a row that are compared with bounds. */
   record Measures(
-      long epochMs, long number, long windowEndMs, long tasks, long elapsedMs, long cpuMs) {}
+      long epochMs, long number, long windowEndMs, long tasks, long elapsedMs, long cpuMs) {
+    boolean exceeds(long[] limits) {
+      return tasks > limits[0] || elapsedMs > limits[1] || cpuMs > limits[2];
+    }
+
+    /** Returns this row with the larger values of both rows. */
+    Measures largest(Measures other) {
+      return other == null
+          ? this
+          : new Measures(
+              epochMs,
+              number,
+              Math.max(windowEndMs, other.windowEndMs),
+              Math.max(tasks, other.tasks),
+              Math.max(elapsedMs, other.elapsedMs),
+              Math.max(cpuMs, other.cpuMs));
+    }
+  }
 
   private record Position(long epochMs, long number) implements Comparable<Position> {
     @Override
@@ -180,11 +200,22 @@ final class StageBounds {
 
   private static final class Stage {
     Position at;
-    long windowEndMs;
+    long publishedNs;
     long[] limits;
     Position changed;
 
-    /** The end of the last window in which the stage was above its p95. */
-    long movedMs = Long.MIN_VALUE / 2;
+    /** The largest values of the rows that passed before there were bounds for them. */
+    Measures unchecked;
+
+    /** The end of the last window of such rows, if they were outside the bounds. */
+    long exceededMs = Long.MIN_VALUE / 2;
+
+    boolean hasBoundsFor(Measures row, Position applicationChanged) {
+      return at != null
+          && at.epochMs == row.epochMs
+          && at.number < row.number
+          && !at.isBefore(changed)
+          && !at.isBefore(applicationChanged);
+    }
   }
 }

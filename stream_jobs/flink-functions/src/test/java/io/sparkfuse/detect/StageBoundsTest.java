@@ -17,18 +17,19 @@ class StageBoundsTest {
   private static final long EPOCH = 1_000;
   private static final long WINDOW_MS = 5_000;
   private static final long LINGER_MS = 30_000;
-  private final StageBounds bounds = new StageBounds(1_000);
+  private long nowNs = 1;
+  private final StageBounds bounds = new StageBounds(1_000, () -> nowNs);
 
-  private void publish(String app, String subject, long epoch, long number, boolean moved) {
+  private void publish(String app, String subject, long epoch, long number) {
     byte[] name = subject.getBytes(StandardCharsets.UTF_8);
-    ByteBuffer record = ByteBuffer.allocate(7 * Long.BYTES + name.length);
-    record.putLong(epoch).putLong(number).putLong(number * WINDOW_MS);
-    record.putLong(80).putLong(60_000).putLong(400_000).putLong(moved ? 1 : 0).put(name);
+    ByteBuffer record = ByteBuffer.allocate(5 * Long.BYTES + name.length);
+    record.putLong(epoch).putLong(number);
+    record.putLong(80).putLong(60_000).putLong(400_000).put(name);
     bounds.publish(app, record.array());
   }
 
   private void publish(long number) {
-    publish(APP, STAGE, EPOCH, number, false);
+    publish(APP, STAGE, EPOCH, number);
   }
 
   private StageBounds.Answer row(long number, long tasks, long elapsedMs, long cpuMs) {
@@ -55,8 +56,8 @@ class StageBoundsTest {
   void stageWithoutBoundsIsUnknown() {
     assertEquals(UNKNOWN, row(2));
 
-    publish(APP, "stage/3/1", EPOCH, 1, false);
-    publish("another application", STAGE, EPOCH, 1, false);
+    publish(APP, "stage/3/1", EPOCH, 1);
+    publish("another application", STAGE, EPOCH, 1);
 
     assertEquals(UNKNOWN, row(2));
   }
@@ -71,7 +72,7 @@ class StageBoundsTest {
     assertEquals(UNKNOWN, row(5));
     assertEquals(WITHIN, row(6));
 
-    publish(APP, STAGE, EPOCH + 1, 1, false);
+    publish(APP, STAGE, EPOCH + 1, 1);
 
     assertEquals(UNKNOWN, row(6));
   }
@@ -105,27 +106,42 @@ class StageBoundsTest {
   @Test
   void boundsAreComputedAgainAfterTwoMinutes() {
     publish(1);
-    long windows = StageBounds.REFRESH_MS / WINDOW_MS;
+    nowNs += StageBounds.REFRESH.toNanos() - 1;
 
-    assertEquals(WITHIN, row(windows));
-    assertEquals(UNKNOWN, row(windows + 1));
-    assertEquals(EXCEEDED, row(windows + 1, 80, 60_001, 0));
+    assertEquals(WITHIN, row(2));
+
+    nowNs += 1;
+
+    assertEquals(UNKNOWN, row(2));
+    assertEquals(EXCEEDED, row(2, 80, 60_001, 0));
   }
 
-  /** A rule may have matched on a row that was passed before its stage had bounds. */
+  /** A rule may have matched on a row that passed before its stage had bounds. */
   @Test
-  void rowsPassForTheLingerTimeAfterTheStageWasAboveItsP95() {
-    publish(APP, STAGE, EPOCH, 1, true);
-    publish(2);
+  void rowsPassForTheLingerTimeAfterAnUncheckedRowOutsideTheBounds() {
+    assertEquals(UNKNOWN, row(1, 0, 5_000, 400_001));
+    assertEquals(UNKNOWN, row(2, 0, 10_000, 0));
 
-    assertEquals(UNKNOWN, row(7));
-    assertEquals(WITHIN, row(8));
+    publish(1);
+
+    assertEquals(UNKNOWN, row(3));
+    assertEquals(UNKNOWN, row(8));
+    assertEquals(WITHIN, row(9));
+  }
+
+  @Test
+  void uncheckedRowsWithinTheBoundsDoNotMatter() {
+    assertEquals(UNKNOWN, row(1));
+
+    publish(1);
+
+    assertEquals(WITHIN, row(2));
   }
 
   @Test
   void memoryIsLimited() {
     for (int number = 0; number < 2_000; number++) {
-      publish("application-" + number, STAGE, EPOCH, 1, false);
+      publish("application-" + number, STAGE, EPOCH, 1);
     }
     publish(1);
 
