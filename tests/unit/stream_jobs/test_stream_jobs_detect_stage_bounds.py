@@ -13,12 +13,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sparkfuse_contracts.columns import VIEWS
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.compiler import severity_sql, when_sql
 from sparkfuse_rules.owners import Owners
 from sparkfuse_stream_jobs.detect import baselines, stage_bounds
+from sparkfuse_stream_jobs.detect.baseline_updates import key_of_baseline
 from sparkfuse_stream_jobs.detect.findings import FindingBuilder
 from sparkfuse_stream_jobs.detect.identify import step
 from sparkfuse_stream_jobs.detect.lifecycle import Lifecycle
@@ -154,7 +156,7 @@ def seeded() -> tuple[bytes, ...]:
         run, state = Run(f"before-{number}", T - (10 - number) * HOUR_MS), in_memory_run_state()
         for row in run.whole(USUAL_MS + 700 * number, running_cpu_ms=0):
             for output in step(row, state):
-                if hasattr(output, "samples"):
+                if isinstance(output, Baseline):
                     found[output.stage_fingerprint] = baselines.learn_sample(output, known)
     return tuple(each.SerializeToString() for each in found.values())
 
@@ -162,8 +164,8 @@ def seeded() -> tuple[bytes, ...]:
 def known_baselines() -> baselines.JobBaselines:
     known = baselines.JobBaselines(InMemoryMapState(), lambda _key: None)
     for content in seeded():
-        baseline = baselines.Baseline.FromString(content)
-        known.put(baselines.key_of_baseline(baseline), baseline)
+        baseline = Baseline.FromString(content)
+        known.put(key_of_baseline(baseline), baseline)
     return known
 
 
