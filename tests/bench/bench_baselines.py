@@ -135,8 +135,10 @@ LINES = [
     "The kinds are in `tests/bench/company_year/archetypes.py`; the models were developed with another seed.",
     "",
     "The bars are at most 10 false warnings and 1 false page per 10,000 stage-runs, and no mode that pages twice.",
-    "With the model before `level_changed` and `similar_runs`, 54 jobs in 240 days had 656.8 false "
-    "warnings and 176.3 false pages per 10,000 stage-runs.",
+    (
+        "With the model before `level_changed` and `similar_runs`, 54 jobs in 240 days had 656.8 false warnings "
+        "and 176.3 false pages per 10,000 stage-runs."
+    ),
     "With that model, 5 of 9 modes paged twice, and 8 of 18 regressions were found within 3 runs.",
     "Jobs that run every hour have most stage-runs, in the kinds empty runs and partial runs, and lower the average.",
     "",
