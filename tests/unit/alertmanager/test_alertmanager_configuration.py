@@ -63,7 +63,8 @@ def test_every_route_and_receiver_is_used(folder, rendered):
     [
         ({"alertname": "SparkfuseStageSkew", "severity": "critical", "job_key": "orders"}, "pager"),
         ({"alertname": "SparkfuseStageSkew", "severity": "warning", "job_key": "orders"}, "team"),
-        ({"alertname": "SparkfuseStageSpill", "severity": "info", "job_key": "orders"}, "team"),
+        ({"alertname": "SparkfuseStageSpill", "severity": "info", "rule": "stage_spill"}, "nobody"),
+        ({"alertname": "SparkfuseLoaderSlow", "severity": "info"}, "team"),
         ({"alertname": "SparkfuseWindowsStalled", "severity": "critical"}, "pager"),
         ({"alertname": "SparkfuseDeadLetters", "severity": "warning"}, "team"),
         ({"alertname": "SparkfuseWatchdog", "severity": "info"}, "heartbeat"),
@@ -71,7 +72,7 @@ def test_every_route_and_receiver_is_used(folder, rendered):
     ],
 )
 def test_labels_are_routed_to_a_receiver(folder, labels, receiver):
-    """Critical findings go to the pager, other findings to the team, and the watchdog alert only to the heartbeat."""
+    """Critical findings go to the pager, warnings to the team, infos to nobody, the watchdog only to the heartbeat."""
     given = [f"{name}={value}" for name, value in labels.items()]
     routed = check("amtool", "config", "routes", "test", f"--config.file={folder / 'alertmanager.yml'}", *given)
 
@@ -97,7 +98,7 @@ def test_receivers_without_address_are_removed(tmp_path):
     rendered = yaml.safe_load(write_alertmanager(tmp_path, Destinations("http://127.0.0.1:1/webhook")).read_text())
 
     kinds = {receiver["name"]: sorted(set(receiver) - {"name"}) for receiver in rendered["receivers"]}
-    assert kinds == {"team": ["webhook_configs"], "pager": ["webhook_configs"], "heartbeat": []}
+    assert kinds == {"nobody": [], "team": ["webhook_configs"], "pager": ["webhook_configs"], "heartbeat": []}
 
 
 @pytest.mark.parametrize(
