@@ -131,7 +131,10 @@ LINES = [
     "A simulator draws jobs whose truth is known, with the shapes of the stages of the logs in `tests/logs`.",
     "Each run is compared with its baseline, evaluated by the rules and learned by the functions that run live.",
     "A stage-run is the last row of a stage or application in a run; rows while it runs are not simulated.",
-    "An alert is false if the run is healthy; the three runs after a regression do not count.",
+    (
+        "An alert is false if the run is healthy; the three runs after a regression do not count, "
+        "nor does a lasting change by 1.2 to 1.4 times."
+    ),
     "The kinds are in `tests/bench/company_year/archetypes.py`; the models were developed with another seed.",
     "",
     "The bars are at most 10 false warnings and 1 false page per 10,000 stage-runs, and no mode that pages twice.",

@@ -114,6 +114,8 @@ def _explained(baseline: Baseline, *work: int | None) -> Explanation:
             num_tasks=each.num_tasks,
             abnormal=bool(each.abnormal),
             reference=bool(each.reference),
+            slow_runs=each.slow_runs or 0,
+            level_ratio=each.level_ratio,
             operator_rows=each.operator_rows,
             between_jobs_ms=each.between_jobs_ms,
             disk_spilled_bytes=each.disk_spilled_bytes,

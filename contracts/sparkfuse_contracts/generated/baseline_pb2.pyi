@@ -26,7 +26,7 @@ class Baseline(_message.Message):
     def __init__(self, job_key: _Optional[str] = ..., stage_fingerprint: _Optional[str] = ..., stage_name: _Optional[str] = ..., updated_ms: _Optional[int] = ..., samples: _Optional[_Iterable[_Union[BaselineSample, _Mapping]]] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., level_changed_ms: _Optional[int] = ...) -> None: ...
 
 class BaselineSample(_message.Message):
-    __slots__ = ("run_key", "learned_ms", "wall_ms", "cpu_ms", "work_bytes", "work_records", "num_tasks", "abnormal", "operator_rows", "between_jobs_ms", "disk_spilled_bytes", "reference")
+    __slots__ = ("run_key", "learned_ms", "wall_ms", "cpu_ms", "work_bytes", "work_records", "num_tasks", "abnormal", "operator_rows", "between_jobs_ms", "disk_spilled_bytes", "reference", "slow_runs", "level_ratio")
     RUN_KEY_FIELD_NUMBER: _ClassVar[int]
     LEARNED_MS_FIELD_NUMBER: _ClassVar[int]
     WALL_MS_FIELD_NUMBER: _ClassVar[int]
@@ -39,6 +39,8 @@ class BaselineSample(_message.Message):
     BETWEEN_JOBS_MS_FIELD_NUMBER: _ClassVar[int]
     DISK_SPILLED_BYTES_FIELD_NUMBER: _ClassVar[int]
     REFERENCE_FIELD_NUMBER: _ClassVar[int]
+    SLOW_RUNS_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_RATIO_FIELD_NUMBER: _ClassVar[int]
     run_key: str
     learned_ms: int
     wall_ms: int
@@ -51,4 +53,6 @@ class BaselineSample(_message.Message):
     between_jobs_ms: int
     disk_spilled_bytes: int
     reference: bool
-    def __init__(self, run_key: _Optional[str] = ..., learned_ms: _Optional[int] = ..., wall_ms: _Optional[int] = ..., cpu_ms: _Optional[int] = ..., work_bytes: _Optional[int] = ..., work_records: _Optional[int] = ..., num_tasks: _Optional[int] = ..., abnormal: bool = ..., operator_rows: _Optional[int] = ..., between_jobs_ms: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., reference: bool = ...) -> None: ...
+    slow_runs: int
+    level_ratio: float
+    def __init__(self, run_key: _Optional[str] = ..., learned_ms: _Optional[int] = ..., wall_ms: _Optional[int] = ..., cpu_ms: _Optional[int] = ..., work_bytes: _Optional[int] = ..., work_records: _Optional[int] = ..., num_tasks: _Optional[int] = ..., abnormal: bool = ..., operator_rows: _Optional[int] = ..., between_jobs_ms: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., reference: bool = ..., slow_runs: _Optional[int] = ..., level_ratio: _Optional[float] = ...) -> None: ...

@@ -108,6 +108,8 @@ class StageLiveRow(TypedDict, total=False):
     level_runs: int | None
     level_lost_ms: int | None
     level_lost_month_ms: int | None
+    level_due: bool | None
+    level_sudden: bool | None
 
 
 class TaskLiveRow(TypedDict, total=False):
@@ -214,6 +216,8 @@ class AppLiveRow(TypedDict, total=False):
     level_runs: int | None
     level_lost_ms: int | None
     level_lost_month_ms: int | None
+    level_due: bool | None
+    level_sudden: bool | None
 
 
 class FailureLiveRow(TypedDict, total=False):

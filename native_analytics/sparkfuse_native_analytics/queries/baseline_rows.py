@@ -25,6 +25,8 @@ class BaselineSample:
     between_jobs_ms: int | None = None
     disk_spilled_bytes: int | None = None
     reference: bool | None = None
+    slow_runs: int | None = None
+    level_ratio: float | None = None
 
 
 @dataclass(frozen=True)

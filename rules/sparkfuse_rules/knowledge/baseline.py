@@ -62,7 +62,7 @@ def fit(samples: Sequence[Sample], known_before_ms: int) -> Fit | None:
     spilled = [sample.disk_spilled_bytes for sample in known if sample.disk_spilled_bytes is not None]
     # The spill of abnormal runs is included: these runs succeeded, so a spill of that size does not mean a runaway job.
     lines = replace(fit_lines(normal, runs), disk_spilled_bytes=max(spilled, default=None))
-    return _with_history(lines, known)
+    return _with_history(lines, known, known_before_ms)
 
 
 def learn(
@@ -83,7 +83,8 @@ def learn(
     fitted = fitted or fit(samples, sample.learned_ms + 1)
     abnormal = sample.abnormal or _side(fitted, sample) != 0
     reference = not abnormal and sum(known.reference for known in samples) < REFERENCE
-    updated = without_surplus(_with_work([*samples, replace(sample, abnormal=abnormal, reference=reference)]))
+    new = replace(_compared(fitted, samples, sample), abnormal=abnormal, reference=reference)
+    updated = without_surplus(_with_work([*samples, new]))
     if fitted is None:
         return tuple(updated[-limit:])
     if abnormal:
@@ -111,7 +112,25 @@ def level_changed(before: Sequence[Sample], after: Sequence[Sample]) -> bool:
 
 
 def _same(known: Sample, sample: Sample) -> bool:
-    return replace(known, abnormal=sample.abnormal, reference=sample.reference) == sample
+    derived = ("abnormal", "reference", "slow_runs", "level_ratio")
+    return replace(known, **{name: getattr(sample, name) for name in derived}) == sample
+
+
+def _compared(fitted: Fit | None, samples: Sequence[Sample], sample: Sample) -> Sample:
+    """Return the sample with the length of its slow episode, and with the ratio of the level that it reports.
+
+    A sample that was learned elsewhere keeps the length, because the runs before it may be unknown here.
+    """
+    if fitted is None or fitted.history is None or not fitted.comparable(sample.sizes):
+        return sample
+    history, residual = fitted.history, _residual(fitted, sample)
+    level = history.level_with(residual.wall, residual.cpu)
+    due = level is not None and history.due(level, sample.learned_ms - sample.wall_ms)
+    ratio = math.exp(level.shift) if level is not None and due else None
+    slow_runs = sample.slow_runs
+    if not slow_runs and residual.wall - history.base >= MIN_SHIFT:
+        slow_runs = 1 + max((each.slow_runs for each in samples if each.run_key == samples[-1].run_key), default=0)
+    return replace(sample, slow_runs=slow_runs, level_ratio=ratio)
 
 
 def _with_work(samples: Sequence[Sample]) -> Sequence[Sample]:
@@ -122,7 +141,7 @@ def _enough_with_work(samples: Sequence[Sample]) -> bool:
     return len({sample.run_key for sample in samples if sample.sizes}) >= MIN_RUNS
 
 
-def _with_history(fitted: Fit, known: Sequence[Sample]) -> Fit:
+def _with_history(fitted: Fit, known: Sequence[Sample], now_ms: int) -> Fit:
     reference: list[Residual] = []
     others: list[Residual] = []
     for sample in known:
@@ -131,11 +150,12 @@ def _with_history(fitted: Fit, known: Sequence[Sample]) -> Fit:
     scale = min(line.scale for line in fitted.wall.values())
     p95 = scale * min(line.factor for line in fitted.wall.values())
     span_ms = known[-1].learned_ms - known[0].learned_ms
-    return replace(fitted, history=history_of(reference, others, p95, scale, span_ms))
+    return replace(fitted, history=history_of(reference, others, p95, scale, span_ms, now_ms))
 
 
 def _residual(fitted: Fit, sample: Sample) -> Residual:
-    return Residual(sample.learned_ms, fitted.residual(sample), fitted.cpu_residual(sample))
+    reported = math.log(sample.level_ratio) if sample.level_ratio else None
+    return Residual(sample.learned_ms, fitted.residual(sample), fitted.cpu_residual(sample), sample.slow_runs, reported)
 
 
 def _side(fitted: Fit | None, sample: Sample) -> int:
@@ -179,7 +199,7 @@ def _lower_level(fitted: Fit, sample: Sample) -> Level | None:
 
 
 def _mirrored(residual: Residual) -> Residual:
-    return Residual(residual.at_ms, -residual.wall, None if residual.cpu is None else -residual.cpu)
+    return residual._replace(wall=-residual.wall, cpu=None if residual.cpu is None else -residual.cpu, slow_runs=0)
 
 
 def _with_lower_reference(samples: list[Sample], level: Level, fitted: Fit) -> list[Sample]:

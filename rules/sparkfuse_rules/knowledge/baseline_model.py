@@ -77,7 +77,9 @@ class Sample:
 
     None means not reported. ``operator_rows`` are the rows of SQL operators, for stages that read neither bytes nor
     records. ``between_jobs_ms`` exists for applications only, ``disk_spilled_bytes`` for stages only. ``reference``
-    marks the samples of the level with which the level of later runs is compared.
+    marks the samples of the level with which the level of later runs is compared. ``slow_runs`` is the number of runs
+    in a row, up to this one, that were slower than the reference, and ``level_ratio`` the ratio of the longer level
+    that the run reported, None if it reported none.
     """
 
     run_key: str
@@ -92,6 +94,8 @@ class Sample:
     between_jobs_ms: int | None = None
     disk_spilled_bytes: int | None = None
     reference: bool = False
+    slow_runs: int = 0
+    level_ratio: float | None = None
 
     @property
     def work(self) -> Work:

@@ -7,7 +7,10 @@ pass three tests, so that neither noise nor a job with two alternating levels is
 - rank: if recent and reference runs had the same distribution, the recent ones would hardly all be this high. The
   probability that ``c`` of ``k`` runs exceed a value that ``m`` of ``n`` reference runs reach is a binomial tail with
   the rate ``(m + 1) / (n + 1)`` (Wilks 1941, distribution-free tolerance limits);
-- signal to noise: the difference is large relative to the standard error of two medians (Laplace 1818).
+- signal to noise: the difference is large relative to the standard error of two medians (Laplace 1818);
+- persistence: if the job was about as slow before and recovered, the level must last longer than such an episode
+  usually does. Fast and slow runs are a two-state Markov chain (Gilbert 1960), whose probability to remain slow is
+  estimated from the earlier episodes.
 
 The windows have several lengths, as in Page's CUSUM (1954): a large step needs few runs, a small one needs more.
 """
@@ -37,28 +40,52 @@ MEDIAN_ERROR = math.sqrt(math.pi / 2)
 MIN_SPREAD = 0.05
 # An earlier run was about as slow if it had at least this share of the difference to the reference.
 ABOUT_AS_SLOW = 0.75
-# A level of more runs than this is reported, however often the job was as slow before.
-MOST_PASSED = 9
+# Slow episodes of a job recur at a rate. A level is reported if, at this rate, at most so many episodes a year would
+# last as long by chance.
+EPISODES_PER_YEAR = 0.1
+YEAR_MS = 365 * 24 * 3_600_000
+# The rate of episodes is not extrapolated from less than this time.
+LEAST_SPAN_MS = 30 * 24 * 3_600_000
+# What is assumed before any episode is known: a slow run is followed by another one with a probability of one third.
+PRIOR_SLOW, PRIOR_FAST = 0.5, 1.0
+# One fast run outweighs so many slow runs: at most a quarter of the runs of a level are fast.
+FAST_RUN = -3.0
+# A level has risen at once if its first runs have at least this share of the change, and the runs before them at most
+# that.
+RISEN, NOT_RISEN = 0.75, 0.4
+# The rate of episodes is the higher one of two: that of all known runs and that of this many newest runs. Only the
+# slowest of the old runs are kept, so their number is limited.
+NEWEST_RUNS = 16
 # Other work on the hosts raises the wall time of all runs of some hours. If CPU time has not changed, the recent runs
 # must cover at least this time.
 MIN_SPAN_MS = 10 * 3_600_000
 
 
 class Residual(NamedTuple):
-    """The wall and CPU time of one run relative to the expected times, on the log scale; ``at_ms`` is its end."""
+    """The wall and CPU time of one run relative to the expected times, on the log scale; ``at_ms`` is its end.
+
+    ``slow_runs`` is the number of runs in a row, up to this one, that were slower than the reference by ``MIN_SHIFT``,
+    and ``reported`` the shift of the level that the run reported, on the log scale.
+    """
 
     at_ms: int
     wall: float
     cpu: float | None = None
+    slow_runs: int = 0
+    reported: float | None = None
 
 
 @dataclass(frozen=True)
 class Level:
-    """The level of the newest runs: ``shift`` to the reference on the log scale, since when, and of how many runs."""
+    """The level of the newest runs: ``shift`` to the reference on the log scale, since when, and of how many runs.
+
+    ``sudden`` is false if the duration has risen gradually.
+    """
 
     shift: float
     since_ms: int
     runs: int
+    sudden: bool = True
 
 
 def changed_level(reference: Sequence[Residual], later: Sequence[Residual]) -> Level | None:
@@ -66,7 +93,7 @@ def changed_level(reference: Sequence[Residual], later: Sequence[Residual]) -> L
 
     Both lists are ordered by time; ``later`` are the known runs that are no reference. The level holds until the last
     three runs are all closer to the reference. If earlier runs were about as slow and the job recovered, the level must
-    have more runs than those: what has passed several times will probably pass again.
+    last longer than those episodes: what has passed several times will probably pass again.
     """
     recent = later[-WINDOWS[-1] :]
     if len(reference) < MIN_REFERENCE or len(recent) < WINDOWS[0]:
@@ -80,9 +107,37 @@ def changed_level(reference: Sequence[Residual], later: Sequence[Residual]) -> L
     if found is None or all(each.wall - base < found / 2 for each in recent[-WINDOWS[0] :]):
         return None
     first = _first_run(later, base + found / 2)
-    runs = len(later) - first
-    passed = sum(each.wall >= base + ABOUT_AS_SLOW * found for each in later[:first])
-    return Level(found, later[first].at_ms, runs) if runs > min(passed, MOST_PASSED) else None
+    level = later[first:]
+    if len(level) < longest_episode(later[:first], base + ABOUT_AS_SLOW * found):
+        return None
+    return Level(found, level[0].at_ms, len(level), _sudden([*reference, *later[:first]], level, base, found))
+
+
+def longest_episode(earlier: Sequence[Residual], slow: float) -> float:
+    """Return the number of runs that slow episodes reach ``EPISODES_PER_YEAR`` times a year.
+
+    ``earlier`` are the runs before the current episode, and ``slow`` is the residual from which a run is slow. Without
+    earlier slow runs, the result is 0.
+    """
+    passed = [each for each in earlier if each.wall >= slow]
+    if not passed:
+        return 0.0
+    remained = sum(each.slow_runs > 1 for each in passed)
+    remains = (remained + PRIOR_SLOW) / (len(passed) + PRIOR_SLOW + PRIOR_FAST)
+    rate = max(_episodes_per_year(earlier, slow), _episodes_per_year(earlier[-NEWEST_RUNS:], slow))
+    return 1 + math.log(EPISODES_PER_YEAR / rate) / math.log(remains)
+
+
+def _episodes_per_year(runs: Sequence[Residual], slow: float) -> float:
+    episodes = sum(each.wall >= slow and each.slow_runs <= 1 for each in runs)
+    return max(1, episodes) * YEAR_MS / max(LEAST_SPAN_MS, runs[-1].at_ms - runs[0].at_ms)
+
+
+def _sudden(before: Sequence[Residual], level: Sequence[Residual], base: float, shift: float) -> bool:
+    """Return whether the first runs of the level are about as slow as the newest, and the runs before it are not."""
+    first = median([each.wall for each in level[: WINDOWS[1]]]) - base
+    last = median([each.wall for each in before[-WINDOWS[2] :]]) - base
+    return first >= RISEN * shift and last <= NOT_RISEN * shift
 
 
 def _shift(reference: Sequence[Residual], recent: Sequence[Residual], size: int) -> float | None:
@@ -130,10 +185,15 @@ def _rank_probability(reference: Sequence[float], window: Sequence[float]) -> fl
 
 
 def _first_run(later: Sequence[Residual], middle: float) -> int:
-    """Return the index of the first run of the level: where the sum of the distances from the middle is largest."""
+    """Return the index of the first run of the level, from which on most runs are above the middle.
+
+    It is where the cumulative sum of the signs is largest (Page 1954). Signs are used because the slowest of the old
+    runs are kept longer than the others, so the sum of their distances from the middle would reach into earlier
+    episodes.
+    """
     best, total, first = -math.inf, 0.0, len(later) - 1
     for place in range(len(later) - 1, -1, -1):
-        total += later[place].wall - middle
-        if total > best:
+        total += 1.0 if later[place].wall >= middle else FAST_RUN
+        if total >= best and later[place].wall >= middle:
             best, first = total, place
     return first

@@ -37,6 +37,9 @@ def retained(samples: Sequence[Sample], limit: int, slowness: Callable[[Sample],
     reference = [sample for sample in samples if sample.reference][-REFERENCE:]
     recent = max(0, limit - len(reference) - UNUSUAL)
     older, newest = others[: len(others) - recent], others[len(others) - recent :]
-    slowest = sorted(older, key=slowness, reverse=True)[: limit - len(reference) - len(newest)]
+    # The newest run that reported a longer level is kept, so that the level is not reported again too early.
+    reports = [each for each in older if each.level_ratio is not None][-1:]
+    slowest = sorted(older, key=lambda each: (each in reports, slowness(each)), reverse=True)
+    slowest = slowest[: limit - len(reference) - len(newest)]
     kept = {id(sample) for sample in (*reference, *newest, *slowest)}
     return [sample for sample in samples if id(sample) in kept]

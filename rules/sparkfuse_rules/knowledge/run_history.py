@@ -14,21 +14,28 @@ from sparkfuse_rules.knowledge.robust import MAX_MS, median
 # A run is similar to an earlier one if it is slower by at most this many scales, which is the usual difference between
 # two runs of one mode.
 SIMILAR_SCALES = 2.0
-MONTH_MS = 30 * 24 * 3_600_000
+DAY_MS = 24 * 3_600_000
+MONTH_MS = 30 * DAY_MS
+# A level that lasts is reported again after a week, unless it has risen: half a day earlier, because a daily run may
+# start a little earlier than a week ago.
+REPORT_AGAIN_MS = 7 * DAY_MS - DAY_MS // 2
+# If the job has had fewer runs since then, they say nothing new.
+REPORT_AGAIN_RUNS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class RunHistory:
     """The residuals of earlier runs, on the log scale: the duration relative to the expected one for its work.
 
-    ``slow`` are those above the p95, ``margin`` is the difference up to which two durations are similar, and
-    ``span_ms`` the time between the first and the last run. ``reference`` and ``later`` are ordered by time; ``later``
-    are the runs that are no reference.
+    ``slow`` are those above the p95, ``margin`` is the difference up to which two durations are similar, ``span_ms``
+    the time between the first and the last run, and ``now_ms`` the start of the run that is compared. ``reference`` and
+    ``later`` are ordered by time; ``later`` are the runs that are no reference.
     """
 
     slow: tuple[float, ...]
     margin: float
     span_ms: int
+    now_ms: int
     reference: tuple[Residual, ...]
     later: tuple[Residual, ...]
     base: float  # the median of the reference runs
@@ -65,9 +72,18 @@ class RunHistory:
             "level_ratio": math.exp(level.shift),
             "level_since_ms": level.since_ms,
             "level_runs": level.runs,
+            "level_due": self.due(level, self.now_ms),
+            "level_sudden": level.sudden,
             "level_lost_ms": lost_ms,
             "level_lost_month_ms": min(MAX_MS, round(lost_ms * self._runs_per_month())),
         }
+
+    def due(self, level: Level, started_ms: int) -> bool:
+        """Return whether the run reports the level: no recent run reported one that is about as high."""
+        since_ms = started_ms - REPORT_AGAIN_MS
+        recent = [each for place, each in enumerate(reversed(self.later), 1)
+                  if each.at_ms > since_ms or place <= REPORT_AGAIN_RUNS]  # fmt: skip
+        return all(each.reported is None or level.shift - each.reported >= MIN_SHIFT for each in recent)
 
     def _runs_per_month(self) -> float:
         newest = self.later[-WINDOWS[-1] :]
@@ -82,17 +98,19 @@ def _residual(milliseconds: int, expected_ms: int) -> float:
 
 
 def history_of(
-    reference: Sequence[Residual], others: Sequence[Residual], p95: float, scale: float, span_ms: int
+    reference: Sequence[Residual], others: Sequence[Residual], p95: float, scale: float, span_ms: int, now_ms: int
 ) -> RunHistory:
     """Return the history of a baseline from the residuals of its reference runs and its other runs, ordered by time.
 
-    ``p95`` is the residual of the p95 and ``span_ms`` the time between the first and the last known run.
+    ``p95`` is the residual of the p95, ``span_ms`` the time between the first and the last known run, and ``now_ms``
+    the start of the run that is compared with them.
     """
     later = tuple(each for each in others if not reference or each.at_ms >= reference[0].at_ms)
     return RunHistory(
         slow=tuple(each.wall for each in (*reference, *others) if each.wall > p95),
         margin=SIMILAR_SCALES * scale,
         span_ms=span_ms,
+        now_ms=now_ms,
         reference=tuple(reference),
         later=later,
         base=median([each.wall for each in reference]) if reference else 0.0,

@@ -7,6 +7,7 @@ from sparkfuse_rules.knowledge.baseline import Sample
 
 _COUNTS = (
     "cpu_ms", "work_bytes", "work_records", "num_tasks", "operator_rows", "between_jobs_ms", "disk_spilled_bytes",
+    "level_ratio",
 )  # fmt: skip
 
 
@@ -19,6 +20,7 @@ def sample_of(message: BaselineSample) -> Sample:
         wall_ms=message.wall_ms,
         abnormal=message.abnormal,
         reference=message.reference,
+        slow_runs=message.slow_runs,
         **counts,
     )
 
@@ -30,6 +32,8 @@ def message_of(sample: Sample) -> BaselineSample:
     )
     if sample.reference:
         message.reference = True
+    if sample.slow_runs:
+        message.slow_runs = sample.slow_runs
     for name in _COUNTS:
         if (value := getattr(sample, name)) is not None:
             setattr(message, name, value)

@@ -44,7 +44,7 @@ def add_samples(known: Baseline | None, updates: Sequence[Baseline]) -> Baseline
     learned: tuple[Sample, ...] = ()
     changed_ms = known.level_changed_ms if known and known.HasField("level_changed_ms") else None
     for sample in sorted(samples, key=lambda each: (each.learned_ms, each.run_key)):
-        before, learned = learned, learn(learned, replace(sample, abnormal=False, reference=False))
+        before, learned = learned, learn(learned, replace(sample, abnormal=False, reference=False, level_ratio=None))
         if level_changed(before, learned):
             changed_ms = max(changed_ms or 0, sample.learned_ms)
     newest = max(new, key=learned_ms)

@@ -11,6 +11,9 @@ from tests.bench.company_year.job_year import JobYear
 
 # A finding about a level may last so many runs after the recovery, because one run does not prove it.
 RECOVERY_RUNS = 3
+# A lasting change by this factor is real, so a finding about it is not false. The bars require that one of 1.4 is
+# found.
+REAL_FACTOR = 1.2
 # A drift must be found before the time has grown by this factor.
 DRIFT_FACTOR = 2.0
 
@@ -41,9 +44,12 @@ class Score:
     recoveries: list[int] = field(default_factory=list)
 
     def add(self, job: JobYear, stage_runs: int, alerts: Iterable[Alert]) -> None:
-        """Add the alerts of one job. An alert is false if no regression was active, or had just ended."""
+        """Add the alerts of one job.
+
+        An alert is false if no regression was active or had just ended, and the run is not really slower.
+        """
         by_run = {alert.run: alert for alert in alerts}
-        healthy = ~job.in_regression(RECOVERY_RUNS)
+        healthy = ~job.in_regression(RECOVERY_RUNS) & (job.true_factor < REAL_FACTOR)
         false = [alert for alert in by_run.values() if healthy[alert.run]]
         self.jobs += 1
         self.job_days += job.runs / job.runs_per_day

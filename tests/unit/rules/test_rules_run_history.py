@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -79,6 +80,57 @@ def test_mode_of_three_days_is_a_changed_level_once():
     rows, _ = replayed(lambda number: 3.0 if number % 30 >= 27 else 1.0, 240)
 
     assert changed(rows) == [29]
+
+
+def reported(rows: list[dict[str, Any]]) -> list[int]:
+    return [number for number, row in enumerate(rows) if row.get("level_due")]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lasting_level_is_reported_once_a_week(seed):
+    """A level that lasts forty days is reported when it is found, and then once a week."""
+    rows, _ = replayed(lambda number: 2.0 if number >= 40 else 1.0, 80, seed=seed)
+    gaps = [after - before for before, after in pairwise(reported(rows))]
+
+    assert reported(rows)[0] in (41, 42)
+    assert len(gaps) >= 4
+    assert all(7 <= gap <= 9 for gap in gaps)
+
+
+def test_level_that_rises_is_reported_at_once():
+    """If the duration rises again three runs after the report of a level, the higher level is reported at once."""
+    rows, _ = replayed(lambda number: 4.0 if number >= 45 else 2.0 if number >= 40 else 1.0, 50)
+
+    assert reported(rows)[0] <= 42
+    assert [number for number in reported(rows) if 45 <= number <= 47]
+
+
+@pytest.mark.parametrize("share", [0.2, 0.4])
+def test_bimodal_job_is_seldom_a_changed_level(share):
+    """If runs are slow at random, a few slow runs in a row are rarely a changed level."""
+    slow = [random.Random(number).random() < share for number in range(400)]
+    rows, _ = replayed(lambda number: 3.0 if slow[number] else 1.0, 400)
+
+    assert len(reported(rows)) <= 4
+
+
+def test_day_of_slow_runs_is_a_changed_level_once():
+    """If all six runs of one day of the week are slow, only the first such day is a changed level."""
+    rows, known = replayed(lambda number: 3.0 if number % 42 >= 36 else 1.0, 420)
+
+    assert [number for number in changed(rows) if number >= 42] == []
+    assert max(each.slow_runs for each in known) >= 5
+
+
+@pytest.mark.parametrize(
+    ("factor", "sudden"),
+    [(lambda number: 1.5 if number >= 40 else 1.0, True), (lambda n: 1.01 ** max(0, n - 20), False)],
+)
+def test_gradual_rise_is_distinguished_from_a_step(factor, sudden):
+    """A step is sudden; a rise of one percent a run is not."""
+    rows, _ = replayed(factor, 90)
+
+    assert {rows[number]["level_sudden"] for number in changed(rows)} == {sudden}
 
 
 def test_lower_level_becomes_the_reference():
