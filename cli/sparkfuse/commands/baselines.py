@@ -1,4 +1,4 @@
-"""`sparkfuse baselines`: training samples of each stage of a job, and the expected duration of its next run."""
+"""`sparkfuse baselines`: training samples of a job, the expected duration of its next run, accepted durations."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sparkfuse.commands.history import DEFAULT_HOME, Home, Job, Limit, ask, duration, moment, size
+from sparkfuse.commands.options import settings_of_stack
 from sparkfuse.commands.output import Json, print_json, print_table
-from sparkfuse.stack.errors import USAGE, StartError
+from sparkfuse.stack.errors import MISSING, USAGE, StartError
 
 if TYPE_CHECKING:
     from sparkfuse_native_analytics.queries.baseline_rows import Baseline
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 MAX_BASELINES = 10_000
 # Substrings of the Spark stage names whose call site is in a thread pool or in reflection instead of the user's code.
 _INTERNAL = ("MethodAccessor", "$anonfun", "CompletableFuture", "ThreadPoolExecutor", "FutureTask")
-commands = typer.Typer(help="Show baselines of jobs and the durations expected from them.")
+# The cluster and the tenant of a plugin or shipper whose configuration sets none.
+DEFAULT = "default"
+commands = typer.Typer(help="Show baselines of jobs and the durations expected from them, and accept longer durations.")
+Cluster = Annotated[str, typer.Option("--cluster", help="Cluster of the job.")]
+Tenant = Annotated[str, typer.Option("--tenant", help="Tenant of the job.")]
 Name = Annotated[str, typer.Argument(help="Job key, as shown by `sparkfuse runs`.")]
 Bytes = Annotated[int | None, typer.Option("--bytes", min=1, help="Bytes that the next run reads (input and shuffle).")]
 Records = Annotated[
@@ -91,6 +96,37 @@ def show(
     )
 
 
+@commands.command()
+def accept(
+    job: Name, home: Home = DEFAULT_HOME, cluster: Cluster = DEFAULT, tenant: Tenant = DEFAULT, as_json: Json = False
+) -> None:
+    """Accept the longer duration of a job: level_changed resolves, and later runs are compared with this duration."""
+    from confluent_kafka import KafkaException
+
+    from sparkfuse_contracts.kafka_access import explain
+    from sparkfuse_stream_jobs.detect.accepted_levels import NoBaselineError, NoLevelError, accept_level
+    from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey
+
+    settings = settings_of_stack(home)
+    try:
+        level = accept_level(settings, BaselineKey(cluster, tenant, job, "application"), time.time_ns() // 1_000_000)
+    except NoBaselineError as error:
+        where = f"of the job {job!r} in cluster {cluster!r} and tenant {tenant!r}"
+        hint = "`sparkfuse baselines` lists the jobs, --cluster and --tenant select others"
+        raise StartError(f"there is no baseline {where}; {hint}", USAGE) from error
+    except NoLevelError as error:
+        raise StartError(f"the job {job!r} takes no longer than before; there is nothing to accept", USAGE) from error
+    except KafkaException as error:
+        raise StartError(explain(settings, error.args[0]), MISSING) from error
+    if as_json:
+        print_json({"job_key": job, "cluster": cluster, "tenant": tenant, **dataclasses.asdict(level)})
+        return
+    typer.echo(
+        f"Accepted: {job} takes {level.ratio:.1f} times as long since {moment(level.since_ms)} ({level.runs} runs). "
+        "Later runs are compared with this duration."
+    )
+
+
 def _known(home: Path, job: str, limit: int) -> Sequence[Baseline]:
     from sparkfuse_native_analytics import queries
 
@@ -116,6 +152,9 @@ def _explained(baseline: Baseline, *work: int | None) -> Explanation:
             reference=bool(each.reference),
             slow_runs=each.slow_runs or 0,
             level_ratio=each.level_ratio,
+            spark_version=each.spark_version,
+            executors=each.executors,
+            plan=each.plan,
             operator_rows=each.operator_rows,
             between_jobs_ms=each.between_jobs_ms,
             disk_spilled_bytes=each.disk_spilled_bytes,

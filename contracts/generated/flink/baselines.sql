@@ -3,10 +3,11 @@ CREATE TABLE `baselines` (
   `stage_fingerprint` STRING,
   `stage_name` STRING,
   `updated_ms` BIGINT,
-  `samples` ARRAY<ROW<`run_key` STRING, `learned_ms` BIGINT, `wall_ms` BIGINT, `cpu_ms` BIGINT, `work_bytes` BIGINT, `work_records` BIGINT, `num_tasks` INT, `abnormal` BOOLEAN, `operator_rows` BIGINT, `between_jobs_ms` BIGINT, `disk_spilled_bytes` BIGINT, `reference` BOOLEAN, `slow_runs` INT, `level_ratio` DOUBLE>>,
+  `samples` ARRAY<ROW<`run_key` STRING, `learned_ms` BIGINT, `wall_ms` BIGINT, `cpu_ms` BIGINT, `work_bytes` BIGINT, `work_records` BIGINT, `num_tasks` INT, `abnormal` BOOLEAN, `operator_rows` BIGINT, `between_jobs_ms` BIGINT, `disk_spilled_bytes` BIGINT, `reference` BOOLEAN, `slow_runs` INT, `level_ratio` DOUBLE, `spark_version` STRING, `executors` BIGINT, `plan` STRING>>,
   `cluster` STRING,
   `tenant` STRING,
-  `level_changed_ms` BIGINT
+  `level_changed_ms` BIGINT,
+  `accepted_ms` BIGINT
 ) WITH (
   'connector' = 'kafka',
   'topic' = '{prefix}.baselines',

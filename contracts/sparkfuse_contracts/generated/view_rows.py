@@ -110,6 +110,7 @@ class StageLiveRow(TypedDict, total=False):
     level_lost_month_ms: int | None
     level_due: bool | None
     level_sudden: bool | None
+    level_changes: str | None
 
 
 class TaskLiveRow(TypedDict, total=False):
@@ -218,6 +219,8 @@ class AppLiveRow(TypedDict, total=False):
     level_lost_month_ms: int | None
     level_due: bool | None
     level_sudden: bool | None
+    level_changes: str | None
+    level_lost_month_cost: float | None
 
 
 class FailureLiveRow(TypedDict, total=False):

@@ -18,6 +18,7 @@ EXPECTED = (
     "baseline_runs", "expected_ms", "expected_p95_ms", "expected_cpu_ms", "expected_cpu_p95_ms", "moved", "work_known",
     "work_measure", "expected_between_p95_ms", "usual_disk_spilled_bytes", "similar_runs", "baseline_span_ms",
     "level_ratio", "level_since_ms", "level_runs", "level_lost_ms", "level_lost_month_ms", "level_due", "level_sudden",
+    "level_changes",
 )  # fmt: skip
 
 

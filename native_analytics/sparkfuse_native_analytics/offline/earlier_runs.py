@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_rules.knowledge.baseline import Fit, Sample, fit, learn
 from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY
-from sparkfuse_rules.knowledge.training_samples import APPLICATION, application_sample, stage_sample
+from sparkfuse_rules.knowledge.training_samples import APPLICATION, application_sample, plan_of, stage_sample
 
 _STAGE_COLUMNS = (
     "stage_id", "stage_attempt", "stage_fingerprint", "status", "elapsed_ms", "num_tasks", "succeeded_tasks",
@@ -44,13 +44,16 @@ def samples_of_run(
     """Return the samples of a successful run from its rows of app_live and stage_live."""
     columns, completeness = application
     whole = application_sample(run_key, completeness, columns, ended_ms)
-    found = [TrainingSample(job_key, APPLICATION, whole)] if whole else []
+    found = []
     retried = {stage["stage_id"] for stage, _ in stages if stage["stage_attempt"]}
     for stage, completeness in stages:
         sample = stage_sample(run_key, completeness, stage, ended_ms)
         fingerprint = stage["stage_fingerprint"]
         if sample and stage["stage_id"] not in retried and not fingerprint.startswith(NAME_ONLY):
             found.append(TrainingSample(job_key, fingerprint, sample))
+    if whole:
+        whole = replace(whole, plan=plan_of(each.fingerprint for each in found))
+        found.insert(0, TrainingSample(job_key, APPLICATION, whole))
     return found
 
 

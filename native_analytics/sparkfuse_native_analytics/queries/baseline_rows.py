@@ -27,6 +27,9 @@ class BaselineSample:
     reference: bool | None = None
     slow_runs: int | None = None
     level_ratio: float | None = None
+    spark_version: str | None = None
+    executors: int | None = None
+    plan: str | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Baseline:
     cluster: str | None = None
     tenant: str | None = None
     level_changed_ms: int | None = None
+    accepted_ms: int | None = None
 
 
 _BASELINES = f"""

@@ -20,7 +20,7 @@ from sparkfuse_rules.knowledge.robust import median
 from sparkfuse_rules.knowledge.run_history import history_of
 from sparkfuse_rules.knowledge.work import Work
 
-__all__ = ["LIMIT", "Expectation", "Fit", "Sample", "expect", "fit", "learn", "level_changed", "moved"]
+__all__ = ["LIMIT", "Expectation", "Fit", "Sample", "accept", "expect", "fit", "learn", "level_changed", "moved"]
 
 # Three consecutive runs with similar durations become the new level; three similar runs are rarely a coincidence.
 RUNS_OF_A_NEW_LEVEL = 3
@@ -90,8 +90,21 @@ def learn(
     if abnormal:
         updated = _accept_longer_level(updated, fitted)
     if (lower := _lower_level(fitted, sample)) is not None:
-        updated = _with_lower_reference(updated, lower, fitted)
+        updated = _with_reference(updated, lower, fitted, side=-1)
     return tuple(retained(updated, limit, fitted.residual))
+
+
+def accept(samples: Sequence[Sample], accepted_ms: int) -> tuple[Sample, ...]:
+    """Return the samples with the longer level of the newest runs as the reference; unchanged if there is none.
+
+    ``accepted_ms`` is when a person accepted the level; runs that ended later are not part of it.
+    """
+    before = [each for each in samples if each.learned_ms <= accepted_ms]
+    fitted = fit(before, accepted_ms + 1)
+    level = fitted.history.level if fitted is not None and fitted.history is not None else None
+    if fitted is None or level is None:
+        return tuple(samples)
+    return (*_with_reference(before, level, fitted, side=1), *samples[len(before) :])
 
 
 def moved(expectation: Expectation, elapsed_ms: int | None, cpu_ms: int | None) -> str:
@@ -150,7 +163,10 @@ def _with_history(fitted: Fit, known: Sequence[Sample], now_ms: int) -> Fit:
     scale = min(line.scale for line in fitted.wall.values())
     p95 = scale * min(line.factor for line in fitted.wall.values())
     span_ms = known[-1].learned_ms - known[0].learned_ms
-    return replace(fitted, history=history_of(reference, others, p95, scale, span_ms, now_ms))
+    history = history_of(reference, others, p95, scale, span_ms, now_ms)
+    if history.level or any(each.wall - history.base >= MIN_SHIFT / 2 for each in history.later[-4:]):
+        history = replace(history, samples=tuple(known))
+    return replace(fitted, history=history)
 
 
 def _residual(fitted: Fit, sample: Sample) -> Residual:
@@ -202,11 +218,14 @@ def _mirrored(residual: Residual) -> Residual:
     return residual._replace(wall=-residual.wall, cpu=None if residual.cpu is None else -residual.cpu, slow_runs=0)
 
 
-def _with_lower_reference(samples: list[Sample], level: Level, fitted: Fit) -> list[Sample]:
-    """Make the runs of the lower level normal, and the reference; the runs before become neither."""
+def _with_reference(samples: Sequence[Sample], level: Level, fitted: Fit, side: int) -> list[Sample]:
+    """Make the runs of the level normal, and the reference; the runs before become neither.
+
+    ``side`` is 1 for a longer level and -1 for a shorter one.
+    """
     return [
-        replace(each, abnormal=False, reference=True)
-        if each.learned_ms >= level.since_ms and (not each.abnormal or _side(fitted, each) < 0)
+        replace(each, abnormal=False, reference=True, slow_runs=0, level_ratio=None)
+        if each.learned_ms >= level.since_ms and (not each.abnormal or _side(fitted, each) == side)
         else replace(each, abnormal=True, reference=False)
         for each in samples
     ]

@@ -79,7 +79,8 @@ class Sample:
     records. ``between_jobs_ms`` exists for applications only, ``disk_spilled_bytes`` for stages only. ``reference``
     marks the samples of the level with which the level of later runs is compared. ``slow_runs`` is the number of runs
     in a row, up to this one, that were slower than the reference, and ``level_ratio`` the ratio of the longer level
-    that the run reported, None if it reported none.
+    that the run reported, None if it reported none. ``spark_version``, ``executors`` and ``plan`` exist for
+    applications only.
     """
 
     run_key: str
@@ -96,6 +97,9 @@ class Sample:
     reference: bool = False
     slow_runs: int = 0
     level_ratio: float | None = None
+    spark_version: str | None = None
+    executors: int | None = None
+    plan: str | None = None
 
     @property
     def work(self) -> Work:

@@ -6,10 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from sparkfuse_rules.knowledge.level_changes import level_changes
 from sparkfuse_rules.knowledge.levels import MIN_SHIFT, WINDOWS, Level, Residual, changed_level
 from sparkfuse_rules.knowledge.robust import MAX_MS, median
+
+if TYPE_CHECKING:
+    from sparkfuse_rules.knowledge.baseline_model import Sample
 
 # A run is similar to an earlier one if it is slower by at most this many scales, which is the usual difference between
 # two runs of one mode.
@@ -40,6 +44,7 @@ class RunHistory:
     later: tuple[Residual, ...]
     base: float  # the median of the reference runs
     level: Level | None
+    samples: tuple[Sample, ...] = ()  # only if the newest runs are slow, because fits are cached
 
     def similar_runs(self, residual: float) -> int:
         """Return how many earlier runs were about as slow as a run with this residual, or slower."""
@@ -68,7 +73,8 @@ class RunHistory:
 
     def _level_columns(self, level: Level, expected_ms: int) -> dict[str, Any]:
         lost_ms = min(MAX_MS, round(expected_ms * math.exp(self.base) * math.expm1(level.shift)))
-        return {
+        changes = {"level_changes": level_changes(self.samples, level.since_ms)} if self.samples else {}
+        return changes | {
             "level_ratio": math.exp(level.shift),
             "level_since_ms": level.since_ms,
             "level_runs": level.runs,

@@ -7,7 +7,7 @@ from sparkfuse_rules.knowledge.baseline import Sample
 
 _COUNTS = (
     "cpu_ms", "work_bytes", "work_records", "num_tasks", "operator_rows", "between_jobs_ms", "disk_spilled_bytes",
-    "level_ratio",
+    "level_ratio", "spark_version", "executors", "plan",
 )  # fmt: skip
 
 

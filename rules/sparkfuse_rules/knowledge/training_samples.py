@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -39,7 +40,17 @@ def application_sample(run_key: str, completeness: float, application: Columns, 
     """
     if application.get("status") != "succeeded" or completeness < COMPLETE or application.get("elapsed_ms") is None:
         return None
-    return _sample(run_key, application, learned_ms)
+    return replace(
+        _sample(run_key, application, learned_ms),
+        spark_version=application.get("spark_version") or None,
+        executors=application.get("executors") or None,
+    )
+
+
+def plan_of(fingerprints: Iterable[str]) -> str | None:
+    """Return a hash of the fingerprints of an application's stages, None if there are none."""
+    text = "\n".join(sorted(set(fingerprints)))
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest() if text else None
 
 
 def driver_idle_columns(fitted: Fit, application: Columns) -> dict[str, Any]:

@@ -48,11 +48,12 @@ def update_baselines(settings: Settings, samples: Mapping[BaselineKey, Sequence[
         changed = [found for key, new in samples.items() if (found := add_samples(published(key), new)) is not None]
     finally:
         published.close()
-    _send(settings, changed)
+    send_baselines(settings, changed)
     return len(changed)
 
 
-def _send(settings: Settings, baselines: Sequence[Baseline]) -> None:
+def send_baselines(settings: Settings, baselines: Sequence[Baseline]) -> None:
+    """Write baselines to the topic. Raises KafkaException if the broker does not answer or rejects a record."""
     failures: list[KafkaError] = []
 
     def on_delivery(error: KafkaError | None, _message: Message) -> None:

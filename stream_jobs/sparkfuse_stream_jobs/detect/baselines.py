@@ -115,6 +115,7 @@ def learn_sample(update: Baseline, known: JobBaselines) -> Baseline:
         stage_name=update.stage_name,
         updated_ms=update.updated_ms,
         samples=[message_of(sample) for sample in after],
+        accepted_ms=baseline.accepted_ms if baseline and baseline.HasField("accepted_ms") else None,
     )
     if level_changed(before, after):
         updated.level_changed_ms = update.updated_ms

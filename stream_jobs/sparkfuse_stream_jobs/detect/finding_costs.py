@@ -20,9 +20,16 @@ def cost_until(row: LiveRow, prices: Prices | None) -> float | None:
 
 
 def fill_application_cost(row: LiveRow, prices: Prices | None) -> LiveRow:
-    """Add the cost so far to the row of an application, and return the row. An unknown cost stays absent."""
+    """Add the cost so far to the row of an application, and return the row. An unknown cost stays absent.
+
+    If the row has a longer level, the cost of the time that it loses in a month is added too: at the average cost per
+    time of this run.
+    """
     if prices is not None and (so_far := cost_until(row, prices)) is not None:
-        row.application.cost, row.application.currency = so_far, prices.currency
+        application = row.application
+        application.cost, application.currency = so_far, prices.currency
+        if application.HasField("level_lost_month_ms") and application.elapsed_ms > 0:
+            application.level_lost_month_cost = so_far * application.level_lost_month_ms / application.elapsed_ms
     return row
 
 

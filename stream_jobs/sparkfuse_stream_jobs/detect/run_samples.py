@@ -10,7 +10,13 @@ from sparkfuse_rules.knowledge.baseline_model import Sample
 from sparkfuse_rules.knowledge.sample_messages import message_of
 from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY
 from sparkfuse_rules.knowledge.stage_names import without_query
-from sparkfuse_rules.knowledge.training_samples import APPLICATION, application_sample, ended_well, stage_sample
+from sparkfuse_rules.knowledge.training_samples import (
+    APPLICATION,
+    application_sample,
+    ended_well,
+    plan_of,
+    stage_sample,
+)
 from sparkfuse_stream_jobs.detect.row_columns import present
 from sparkfuse_stream_jobs.detect.state.run_state import RunState, application_of
 
@@ -49,7 +55,11 @@ def samples_of_ended_run(row: LiveRow, state: RunState) -> Iterator[Baseline]:
     if not ended_well(row.application_ended.failed_jobs, failed_stages, application_of(state).jobs):
         return
     learned_ms = row.application_ended.ended_ms or row.window_end_ms
-    for _, baseline in state.samples.items():  # noqa: PERF102 - a MapState is no dict
+    baselines = [baseline for _, baseline in state.samples.items()]
+    plan = plan_of(each.stage_fingerprint for each in baselines if each.stage_fingerprint != APPLICATION)
+    for baseline in baselines:
+        if plan and baseline.stage_fingerprint == APPLICATION:
+            baseline.samples[0].plan = plan
         baseline.updated_ms = baseline.samples[0].learned_ms = learned_ms
         yield baseline
 

@@ -69,6 +69,16 @@ def test_row_of_the_application_has_its_cost():
     assert columns.currency == "USD"
 
 
+def test_longer_level_has_a_cost_per_month():
+    """A longer level costs the time that it loses in a month, at the average cost per time of the run."""
+    application = {"status": "succeeded", "elapsed_ms": 2 * HOUR_MS, "level_lost_month_ms": 30 * HOUR_MS}
+    row = LiveRow(allocated_core_ms=16 * HOUR_MS, allocated_memory_mib_ms=32 * 1024 * HOUR_MS, application=application)
+    columns = fill_application_cost(row, PRICES).application
+
+    assert columns.level_lost_month_cost == pytest.approx(15 * (16 * 0.04 + 32 * 0.005))
+    assert not fill_application_cost(LiveRow(application=application), PRICES).application.HasField("cost")
+
+
 def test_unknown_cost_of_a_row_is_absent():
     """Without prices, or without the executors, the row has no cost and no currency."""
     run, state = Run("app-1", T), in_memory_run_state()
