@@ -14,6 +14,7 @@ from sparkfuse_rules.knowledge.baseline_model import (
     Sample,
     fit_lines,
 )
+from sparkfuse_rules.knowledge.calendar_modes import USUAL, DatedResidual, calendar_modes
 from sparkfuse_rules.knowledge.levels import MIN_SHIFT, Level, Residual, changed_level
 from sparkfuse_rules.knowledge.retention import LIMIT, REFERENCE, retained, without_surplus
 from sparkfuse_rules.knowledge.robust import median
@@ -48,10 +49,11 @@ def expect(
     return fitted.at(Work(work_bytes, work_records, operator_rows), running) if fitted else None
 
 
-def fit(samples: Sequence[Sample], known_before_ms: int) -> Fit | None:
+def fit(samples: Sequence[Sample], known_before_ms: int, started_ms: int | None = None) -> Fit | None:
     """Return the fitted lines, which give a stage's expectation for any work; None for fewer than five known runs.
 
-    If at least five runs have work, runs without work are ignored, because they had nothing to do.
+    If at least five runs have work, runs without work are ignored, because they had nothing to do. The expectation is
+    for a run that starts at ``started_ms``, by default ``known_before_ms``: a job may take longer on some days.
     """
     known = [sample for sample in samples if sample.learned_ms < known_before_ms and sample.wall_ms >= 0]
     known = sorted(_with_work(known), key=lambda sample: (sample.learned_ms, sample.run_key, sample.wall_ms))
@@ -62,7 +64,7 @@ def fit(samples: Sequence[Sample], known_before_ms: int) -> Fit | None:
     spilled = [sample.disk_spilled_bytes for sample in known if sample.disk_spilled_bytes is not None]
     # The spill of abnormal runs is included: these runs succeeded, so a spill of that size does not mean a runaway job.
     lines = replace(fit_lines(normal, runs), disk_spilled_bytes=max(spilled, default=None))
-    return _with_history(lines, known, known_before_ms)
+    return _with_history(_with_modes(lines, known, started_ms or known_before_ms), known, known_before_ms)
 
 
 def learn(
@@ -80,8 +82,10 @@ def learn(
         return tuple(samples)
     if not sample.sizes and _enough_with_work(samples):
         return tuple(samples)
-    fitted = fitted or fit(samples, sample.learned_ms + 1)
-    abnormal = sample.abnormal or _side(fitted, sample) != 0
+    fitted = fitted or fit(samples, sample.learned_ms + 1, sample.started_ms)
+    # The runs of a calendar mode are expected to be slow, but they are no training samples for usual days.
+    of_mode = fitted is not None and fitted.modes.at(sample.started_ms) != USUAL
+    abnormal = sample.abnormal or of_mode or _side(fitted, sample) != 0
     reference = not abnormal and sum(known.reference for known in samples) < REFERENCE
     new = replace(_compared(fitted, samples, sample), abnormal=abnormal, reference=reference)
     updated = without_surplus(_with_work([*samples, new]))
@@ -154,6 +158,15 @@ def _enough_with_work(samples: Sequence[Sample]) -> bool:
     return len({sample.run_key for sample in samples if sample.sizes}) >= MIN_RUNS
 
 
+def _with_modes(fitted: Fit, known: Sequence[Sample], started_ms: int) -> Fit:
+    modes = calendar_modes([
+        DatedResidual(each.started_ms, fitted.residual(each), fitted.cpu_residual(each))
+        for each in known
+        if fitted.comparable(each.sizes)
+    ])  # fmt: skip
+    return replace(fitted, modes=modes, day=modes.at(started_ms)) if modes.shifts else fitted
+
+
 def _with_history(fitted: Fit, known: Sequence[Sample], now_ms: int) -> Fit:
     reference: list[Residual] = []
     others: list[Residual] = []
@@ -171,7 +184,9 @@ def _with_history(fitted: Fit, known: Sequence[Sample], now_ms: int) -> Fit:
 
 def _residual(fitted: Fit, sample: Sample) -> Residual:
     reported = math.log(sample.level_ratio) if sample.level_ratio else None
-    return Residual(sample.learned_ms, fitted.residual(sample), fitted.cpu_residual(sample), sample.slow_runs, reported)
+    day, cpu = fitted.modes.at(sample.started_ms), fitted.cpu_residual(sample)
+    wall = fitted.residual(sample) - day.wall
+    return Residual(sample.learned_ms, wall, None if cpu is None else cpu - day.cpu, sample.slow_runs, reported)
 
 
 def _side(fitted: Fit | None, sample: Sample) -> int:
@@ -182,7 +197,7 @@ def _side(fitted: Fit | None, sample: Sample) -> int:
     """
     if fitted is None:
         return 0
-    expectation = fitted.at(sample.work)
+    expectation = replace(fitted, day=fitted.modes.at(sample.started_ms)).at(sample.work)
     if not expectation.runs:
         return 0
     range_ms = math.exp(ABNORMAL_SCALES * min(line.scale for line in fitted.wall.values()))

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from sparkfuse_rules.knowledge.calendar_modes import NO_MODES, USUAL, CalendarModes, Shift
 from sparkfuse_rules.knowledge.driver_idle import DriverIdle, fit_driver_idle
 from sparkfuse_rules.knowledge.robust import (
     MAX_MS,
@@ -100,6 +101,11 @@ class Sample:
     spark_version: str | None = None
     executors: int | None = None
     plan: str | None = None
+
+    @property
+    def started_ms(self) -> int:
+        """When the run, or its stage, started at the latest; its day decides about the calendar mode."""
+        return self.learned_ms - max(0, self.wall_ms)
 
     @property
     def work(self) -> Work:
@@ -205,7 +211,8 @@ class Fit:
 
     A measure gets a line only if enough samples have this measure. ``driver_idle`` is the model of the driver's idle
     time; only applications with enough samples have it. ``disk_spilled_bytes`` is the largest spill of the samples,
-    None if no sample has it. ``history`` compares a run with single earlier runs.
+    None if no sample has it. ``history`` compares a run with single earlier runs. ``modes`` are the days on which the
+    job always takes longer, and ``day`` is the shift of the day for which the fit was made.
     """
 
     runs: int
@@ -215,6 +222,8 @@ class Fit:
     driver_idle: DriverIdle | None = None
     disk_spilled_bytes: int | None = None
     history: RunHistory | None = field(default=None, compare=False)
+    modes: CalendarModes = NO_MODES
+    day: Shift = USUAL
 
     def at(self, work: Work, running: bool = False) -> Expectation:
         """Return the expectation for this amount of work, from the measure that gives the longest expected duration.
@@ -228,7 +237,7 @@ class Fit:
         return expectation if self.usual or not work.sizes() else replace(expectation, runs=0)
 
     def residual(self, sample: Sample) -> float:
-        """Return the logarithm of the sample's duration relative to the expected one for its work."""
+        """Return the logarithm of the sample's duration relative to the one expected for its work on a usual day."""
         return sample.log_wall - _centre(self.wall, sample.sizes)
 
     def cpu_residual(self, sample: Sample) -> float | None:
@@ -248,9 +257,11 @@ class Fit:
     def _expectation(self, sizes: Mapping[str, float], work_known: bool) -> Expectation:
         walls = _estimates(self.wall, sizes)
         measure = max(walls, key=walls.__getitem__)
-        wall, wall_p95 = _highest(walls)
+        wall, wall_p95 = (each * math.exp(self.day.wall) for each in _highest(walls))
         cpu_sizes = {each: size for each, size in sizes.items() if each in self.cpu}
         cpu, cpu_p95 = _highest(_estimates(self.cpu, cpu_sizes)) if "" in self.cpu else (None, None)
+        if cpu is not None and cpu_p95 is not None:
+            cpu, cpu_p95 = cpu * math.exp(self.day.cpu), cpu_p95 * math.exp(self.day.cpu)
         return Expectation(
             runs=self.runs,
             expected_ms=_whole(wall),

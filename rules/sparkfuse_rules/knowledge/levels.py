@@ -110,7 +110,8 @@ def changed_level(reference: Sequence[Residual], later: Sequence[Residual]) -> L
     level = later[first:]
     if len(level) < longest_episode(later[:first], _about_as_slow(reference, level, base + ABOUT_AS_SLOW * found)):
         return None
-    sudden = _sudden([*reference, *later[:first]], level, base, found) if first else None
+    before_known = first or len(later) <= NEWEST_RUNS
+    sudden = _sudden([*reference, *later[:first]], level, base, found) if before_known else None
     return Level(found, level[0].at_ms, len(level), sudden)
 
 
@@ -179,7 +180,7 @@ def _difference(reference: Sequence[float], recent: Sequence[float], size: int) 
     # All recent runs show the spread: that of three runs alone would be a guess.
     spread = max(MIN_SPREAD, successive_spread(reference, recent))
     error = MEDIAN_ERROR * spread * math.sqrt(1 / len(reference) + 1 / size)
-    return _Difference(shift, shift >= MIN_Z * error and _rank_probability(reference, window) <= RANK_LIMIT)
+    return _Difference(shift, shift >= MIN_Z * error and rank_probability(reference, window) <= RANK_LIMIT)
 
 
 def _cpu_difference(reference: Sequence[Residual], recent: Sequence[Residual], size: int) -> _Difference | None:
@@ -189,7 +190,7 @@ def _cpu_difference(reference: Sequence[Residual], recent: Sequence[Residual], s
     return _difference(before, after, size) if known else None
 
 
-def _rank_probability(reference: Sequence[float], window: Sequence[float]) -> float:
+def rank_probability(reference: Sequence[float], window: Sequence[float]) -> float:
     """Return the probability that so many runs of the window are so high by chance; a quarter may be lower."""
     lower = len(window) // 4
     value = sorted(window)[lower]
