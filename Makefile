@@ -219,7 +219,7 @@ bench-detection: | setup ## measure recall and false alarms on labelled real run
 	$(BIN)/python -m tests.bench.bench_detection $(ARGS)
 
 .PHONY: bench-baselines
-bench-baselines: | setup ## measure false alarms, recall and delay of the baselines over a simulated year of 2,000 jobs (15 minutes)
+bench-baselines: | setup ## measure false alarms, recall and delay of the baselines over a simulated year of 2,000 jobs (25 minutes)
 	$(BIN)/python -m tests.bench.bench_baselines $(ARGS)
 
 .PHONY: bench-fuse

@@ -154,6 +154,8 @@ LINES = [
     ),
     "With that model, 5 of 9 modes paged twice, and 8 of 18 regressions were found within 3 runs.",
     "Jobs that run every hour have most stage-runs, in the kinds empty runs and partial runs, and lower the average.",
+    "The first slow run of a mode is reported, because it cannot be distinguished from an incident.",
+    "Most false warnings of growing jobs are about jobs whose stages report no input size.",
     "",
 ]
 
