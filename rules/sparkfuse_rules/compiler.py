@@ -21,7 +21,7 @@ from sparkfuse_rules.conditions import signal_conditions
 from sparkfuse_rules.dialects import Dialect, write
 from sparkfuse_rules.predicate import NUMERIC_TYPES, columns_of, needed_columns_of, parse_predicate
 from sparkfuse_rules.rule import SEVERITIES, Rule
-from sparkfuse_rules.weakened import weakened
+from sparkfuse_rules.weakened import Constants, weakened
 
 Engine = Literal["live", "offline", "history"]
 _NOTHING: Mapping[str, str] = {
@@ -93,12 +93,12 @@ def when_sql(
     dialect: Dialect,
     column_prefix: str = "",
     unknown: Collection[str] = (),
-    constants: Mapping[str, str] = MappingProxyType({}),
+    constants: Constants = MappingProxyType({}),
 ) -> str:
     """Return the SQL of the rule's ``when`` condition; the result is NULL if the evidence is NULL.
 
     The SQL does not read the columns ``unknown``, which may have any value, nor ``constants``, which are NULL or the
-    given text. With such columns, the result is true on each row on which the condition can be true.
+    given value. With such columns, the result is true on each row on which the condition can be true.
     """
     tree = weakened(_bound(rule, "when", rule.when), unknown, constants)
     return write(tree, dialect, _numbers(rule), column_prefix)

@@ -9,14 +9,16 @@ from sqlglot import exp
 from sparkfuse_rules.predicate import columns_of
 
 _TRUE, _FALSE = exp.true(), exp.false()
+# The values of columns, by name.
+Constants = Mapping[str, str | bool]
 
 
-def weakened(tree: exp.Expr, unknown: Collection[str], constants: Mapping[str, str]) -> exp.Expr:
+def weakened(tree: exp.Expr, unknown: Collection[str], constants: Constants) -> exp.Expr:
     """Return a predicate without the columns ``unknown`` that is true on every row on which ``tree`` can be true.
 
-    ``constants`` are text columns that are either NULL or this text. A condition on an unknown column is replaced by
-    TRUE. Only conditions that AND and OR connect are replaced, because there a condition that is true more often cannot
-    make the whole predicate true less often.
+    ``constants`` are columns of text or truth values that are either NULL or this value. A condition on an unknown
+    column is replaced by TRUE. Only conditions that AND and OR connect are replaced, because there a condition that is
+    true more often cannot make the whole predicate true less often.
     """
     if isinstance(tree, exp.Paren):
         inner = weakened(tree.this, unknown, constants)
@@ -41,21 +43,24 @@ def _joined(connector: type[exp.Connector], left: exp.Expr, right: exp.Expr) -> 
     return left if right == neutral else connector(this=left, expression=right)
 
 
-def _is_equal(tree: exp.Expr, constants: Mapping[str, str]) -> bool:
-    return _text(tree.this, constants) == _text(tree.expression, constants)
+def _is_equal(tree: exp.Expr, constants: Constants) -> bool:
+    return _value(tree.this, constants) == _value(tree.expression, constants)
 
 
-def _is_among(tree: exp.Expr, constants: Mapping[str, str]) -> bool:
-    return _text(tree.this, constants) in {_text(each, constants) for each in tree.expressions}
+def _is_among(tree: exp.Expr, constants: Constants) -> bool:
+    return _value(tree.this, constants) in {_value(each, constants) for each in tree.expressions}
 
 
-# On NULL, none of these conditions is true, so only the text matters.
-_EVALUATIONS: Mapping[type[exp.Expr], Callable[[exp.Expr, Mapping[str, str]], bool]] = {
+# On NULL, none of these conditions is true, so only the value matters.
+_EVALUATIONS: Mapping[type[exp.Expr], Callable[[exp.Expr, Constants], bool]] = {
+    exp.Column: lambda tree, constants: constants[tree.name] is True,
     exp.EQ: _is_equal,
     exp.NEQ: lambda tree, constants: not _is_equal(tree, constants),
     exp.In: _is_among,
 }
 
 
-def _text(node: exp.Expr, constants: Mapping[str, str]) -> str:
+def _value(node: exp.Expr, constants: Constants) -> str | bool:
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
     return constants[node.name] if isinstance(node, exp.Column) else node.name

@@ -6,6 +6,7 @@ Each filter passes all rows that can have an effect in the next step. So the fil
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from sparkfuse_contracts.columns import view_specs
 from sparkfuse_contracts.generated.limits import MOVING_TASK_ROW_MS
@@ -14,6 +15,7 @@ from sparkfuse_rules.compiler import when_sql
 from sparkfuse_rules.knowledge.hosts import MIN_LOST_MS, MIN_LOST_SHARE, MIN_STALLED_MS
 from sparkfuse_rules.knowledge.projection import RUNNING, WAVES_BEFORE
 from sparkfuse_rules.rule import Rule
+from sparkfuse_rules.weakened import Constants
 from sparkfuse_stream_jobs.detect.rule_evaluation import STALE_WINDOWS
 from sparkfuse_stream_jobs.detect.rule_sql import severities_sql
 from sparkfuse_stream_jobs.detect.stage_bounds import NOT_MOVED
@@ -35,7 +37,8 @@ _ALSO_PASSES: Mapping[str, str] = {
     f"AND `stage`.`slowest_task_lost_share` >= {MIN_LOST_SHARE}",
 }
 # The value of a column of detection, or NULL, in a row that the first filter may drop: stage_bounds.py.
-_CONSTANTS: Mapping[str, Mapping[str, str]] = {"stage_live": {"moved": NOT_MOVED}}
+_CONSTANTS: Mapping[str, Constants] = {"stage_live": {"moved": NOT_MOVED}}
+_WITHOUT_PYTHON: Constants = {"runs_python": False}
 _NEVER = "FALSE"
 _INCOMPLETE = "COALESCE(`incomplete_since_ms` > 0, FALSE) AS `incomplete`"
 # What the first filter compares with the bounds of a stage, and the rows after which Python computes other bounds: rows
@@ -56,9 +59,11 @@ _BOUNDED = (
 def decoded_sql(catalog: Catalog, window_ms: int) -> str:
     """Return a query of all records of ``live_by_window``, decoded, with the columns that the first filter needs."""
     holds = " ".join(f"WHEN '{view_specs()[view].row}' THEN {may_match_sql(catalog, view)}" for view in FILTERED)
+    without_python = may_match_sql(catalog, "stage_live", _WITHOUT_PYTHON)
     return (
         "SELECT `live_row`, `app_key`, `view`, `kind`, `subject`, `window_end_ms`, "
         f"COALESCE(CASE `kind` {holds} ELSE TRUE END, FALSE) AS `holds`, "
+        f"COALESCE(CASE `kind` WHEN 'stage' THEN {without_python} END, FALSE) AS `holds_without_python`, "
         f"{_INCOMPLETE}, {_linger_sql(catalog, window_ms, FILTERED)} AS `linger_ms`, {_BOUNDED}, `window_end` "
         "FROM live_by_window, LATERAL TABLE(decode_live_row(`live_row`)) AS decoded"
     )
@@ -115,14 +120,15 @@ def lifecycle_rows_sql(evaluated: str) -> str:
     )
 
 
-def may_match_sql(catalog: Catalog, view: str) -> str:
+def may_match_sql(catalog: Catalog, view: str, known: Constants = MappingProxyType({})) -> str:
     """Return a predicate that is true on each row of ``view`` that a rule may match for any job, or that must pass.
 
-    A condition on a column that a later step fills cannot be evaluated yet, so it counts as true. The column ``moved``
-    of a stage is an exception: the bounds of the stage show that it is ``none``.
+    A condition on a column that a later step fills cannot be evaluated yet, so it counts as true. Exceptions are the
+    columns ``known``, which have this value or are NULL, and the column ``moved`` of a stage: the bounds of the stage
+    show that it is ``none``.
     """
     rules = [variant for rule in catalog.of_view(view) for variant in _variants(rule)]
-    constants = _CONSTANTS.get(view, {})
+    constants = {**_CONSTANTS.get(view, {}), **known}
     unknown = {
         name for name, column in view_specs()[view].columns.items() if "detect" in column.tags
     } - constants.keys()

@@ -2,7 +2,8 @@
 
 While a row is within the bounds, it has no projection, and neither its duration nor its CPU time is above the p95: the
 column ``moved`` is ``none`` or absent. The bounds do not change while the stage runs. More work only raises the p95,
-and a run is compared only with the runs that ended before it started.
+and a run is compared only with the runs that ended before it started. Whether a stage runs Python functions does not
+change either, so it is published with the bounds.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from sparkfuse_rules.knowledge.projection import RUNNING, WAVES_BEFORE
 from sparkfuse_rules.knowledge.robust import MAX_MS
 from sparkfuse_stream_jobs.detect.subjects import subject_name
 
-# The numbers of a record: row_epoch_ms, row_seq, tasks, elapsed_ms, cpu_ms. The subject follows.
+# The numbers of a record: row_epoch_ms, row_seq, tasks, elapsed_ms, cpu_ms, runs_python (0 or 1). The subject follows.
 # io.sparkfuse.detect.StageBounds reads this format.
-_NUMBERS = struct.Struct(">5q")
+_NUMBERS = struct.Struct(">6q")
 NOT_MOVED = "none"
 UNLIMITED = MAX_MS
 
@@ -59,7 +60,9 @@ def bounds_of(row: LiveRow, tasks: int, fitted: Fit | None) -> StageBounds | Non
 def encode(bounds: StageBounds) -> bytes:
     """Return the record for the JVM."""
     row = bounds.row
-    numbers = (row.row_epoch_ms, row.row_seq, bounds.tasks, bounds.elapsed_ms, bounds.cpu_ms)
+    numbers = (
+        row.row_epoch_ms, row.row_seq, bounds.tasks, bounds.elapsed_ms, bounds.cpu_ms, int(row.stage.runs_python)
+    )  # fmt: skip
     return _NUMBERS.pack(*numbers) + (subject_name(row) or "").encode()
 
 

@@ -15,11 +15,12 @@ from sparkfuse_rules.weakened import weakened
 
 CATALOG = load_catalog()
 # Atoms of generated predicates: a condition on known columns, one on an unknown column, and conditions on a column that
-# is either NULL or 'none'.
+# is either NULL or 'none', and on one that is either NULL or false.
 KNOWN, UNKNOWN = "a > 1", "b > 1"
+PYTHON = ("runs_python", "NOT runs_python", "runs_python = TRUE", "runs_python = FALSE", "runs_python <> TRUE")
 MOVED = ("moved = 'cpu'", "moved = 'none'", "moved <> 'cpu'", "moved IN ('wall', 'none')", "moved IN ('wall')")
 predicates = st.recursive(
-    st.sampled_from([KNOWN, UNKNOWN, *MOVED, f"NOT ({UNKNOWN})", "moved IS NULL"]),
+    st.sampled_from([KNOWN, UNKNOWN, *MOVED, *PYTHON, f"NOT ({UNKNOWN})", "moved IS NULL"]),
     lambda inner: st.tuples(inner, st.sampled_from(["AND", "OR"]), inner).map(lambda each: f"({' '.join(each)})"),
     max_leaves=8,
 )
@@ -35,22 +36,24 @@ numbers = st.sampled_from([None, 0, 5])
         ("elapsed_ms > 5 AND elapsed_ms > expected_ms", "(CAST(`elapsed_ms` AS DOUBLE) > 5E0)"),
         ("elapsed_ms > 5 AND NOT (moved = 'cpu' AND elapsed_ms > 9)", "(CAST(`elapsed_ms` AS DOUBLE) > 5E0)"),
         ("COALESCE(expected_ms, 0) > 5", "TRUE"),
+        ("elapsed_ms > 5 AND runs_python", "FALSE"),
+        ("elapsed_ms > 5 AND runs_python = FALSE", "(CAST(`elapsed_ms` AS DOUBLE) > 5E0)"),
     ],
 )
 def test_conditions_on_unknown_columns_are_removed(when: str, expected: str):
     """A condition on an unknown column counts as true, and a condition on a constant is evaluated."""
     rule = replace(CATALOG["stage_spill"], when=when, params={})
-    sql = when_sql(rule, "flink", unknown={"expected_ms"}, constants={"moved": "none"})
+    sql = when_sql(rule, "flink", unknown={"expected_ms"}, constants={"moved": "none", "runs_python": False})
 
     assert sql.replace("((", "(").replace("))", ")") == expected or sql == f"({expected})"
 
 
-@given(predicates, numbers, numbers, st.sampled_from([None, "none"]))
-def test_weakened_predicate_is_true_wherever_the_predicate_is(predicate, a, b, moved):
+@given(predicates, numbers, numbers, st.sampled_from([None, "none"]), st.sampled_from([None, False]))
+def test_weakened_predicate_is_true_wherever_the_predicate_is(predicate, a, b, moved, python):
     """For each value of the unknown columns, a row on which the predicate is true also has a true weaker predicate."""
     tree = parse_expression("test", predicate)
-    weaker = weakened(tree, {"b"}, {"moved": "none"})
-    values = {"a": a, "b": b, "moved": moved}
+    weaker = weakened(tree, {"b"}, {"moved": "none", "runs_python": False})
+    values = {"a": a, "b": b, "moved": moved, "runs_python": python}
 
     assert "b" not in weaker.sql()
     if holds(predicate, values):

@@ -38,8 +38,9 @@ T, HOUR_MS = 1_795_226_400_000, 3_600_000
 CATALOG = load_catalog()
 # With the built-in limits, a stage that only uses more CPU matches after its p95 only.
 SLOW = CATALOG["stage_slow"].with_params({"min_ratio": 1.05, "min_lost_ms": 1_000})
-RULES = [SLOW, *(CATALOG[name] for name in ("stage_spill", "output_explosion", "stage_runaway_spill"))]
-UNKNOWN = {name for name, column in VIEWS["stage_live"].items() if "detect" in column.tags} - {"moved"}
+OTHERS = ("stage_spill", "output_explosion", "stage_runaway_spill", "python_udf_heavy")
+RULES = [SLOW, *(CATALOG[name] for name in OTHERS)]
+UNKNOWN = {name for name, column in VIEWS["stage_live"].items() if "detect" in column.tags}
 LINGER_MS = linger_ms(CATALOG, "stage_live", WINDOW_MS)
 USUAL_MS, CPU_SHARE = 60_000, 7
 
@@ -69,10 +70,13 @@ windows = st.lists(
 )
 
 
-def rows_of(story: Sequence[Window], ends: bool, work_bytes: int) -> list[LiveRow]:
+def rows_of(
+    story: Sequence[Window], ends: bool, work_bytes: int, scope_names: Sequence[str] = ("Exchange", "Sort")
+) -> list[LiveRow]:
     """Return the rows of a run with one stage."""
     run, at = Run("app-1", T), T + WINDOW_MS
-    rows = [run.started(at), *(run.executor_added(at, str(number)) for number in range(2)), run.stage_started(at)]
+    rows = [run.started(at), *(run.executor_added(at, str(number)) for number in range(2)),
+            run.stage_started(at, scope_names=scope_names)]  # fmt: skip
     cpu_ms = succeeded = spilled = executors = 0
     for number, window in enumerate(story, 1):
         at = T + number * WINDOW_MS
@@ -89,6 +93,7 @@ def rows_of(story: Sequence[Window], ends: bool, work_bytes: int) -> list[LiveRo
             "num_tasks": 400, "finished_tasks": succeeded, "succeeded_tasks": succeeded, "finished_cpu_ms": cpu_ms,
             "running_tasks": window.running, "disk_spilled_bytes": spilled, "duration_p50_ms": 2_000.0,
             "finished_duration_ms": 2_000 * succeeded, "running_age_max_ms": at - T, "work_bytes": work_bytes,
+            "finished_run_ms": 10 * (at - T),
         }  # fmt: skip
         rows += [run.stage(at, at - T, **columns), run.application(at)]
     if ends:
@@ -106,11 +111,13 @@ class Filter:
     """Does the same as io.sparkfuse.detect.LiveRowFilter for one stage; bounds arrive ``delay`` rows late."""
 
     holds: Mapping[int, bool]
+    holds_without_python: Mapping[int, bool]
     delay: int
     seen: int = 0
     waiting: list[tuple[int, bytes]] = field(default_factory=list)
     known: tuple[int, ...] = ()
     known_at: int = 0
+    runs_python: bool = True
     changed: int = -1
     unchecked: list[tuple[int, ...]] = field(default_factory=list)
     exceeded_ms: int = 0
@@ -123,8 +130,9 @@ class Filter:
         self.seen += 1
         while self.waiting and self.waiting[0][0] <= self.seen:
             record = self.waiting.pop(0)[1]
-            assert record[40:] == b"stage/3/0"
-            self.known, self.known_at = struct.unpack_from(">5q", record), row.window_end_ms
+            assert record[48:] == b"stage/3/0"
+            (*known, runs_python), self.known_at = struct.unpack_from(">6q", record), row.window_end_ms
+            self.known, self.runs_python = tuple(known), bool(runs_python)
         kind = row.WhichOneof("row")
         if kind in {"application_started", "executor_added", "executor_removed", "sql_plan", "stage_started"}:
             self.changed = row.row_seq
@@ -139,7 +147,8 @@ class Filter:
         else:
             self.exceeded_ms = max([self.exceeded_ms, *(e[0] for e in self.unchecked if self._exceeds(e[1:]))])
             self.unchecked.clear()
-        if self.holds[row.row_seq] or (valid and self._exceeds(measures)):
+        holds = self.holds if self.runs_python else self.holds_without_python
+        if holds[row.row_seq] or (valid and self._exceeds(measures)):
             self.until_ms = max(self.until_ms, at + LINGER_MS)
         fresh = valid and at < self.known_at + 120_000 and at > self.exceeded_ms + LINGER_MS
         return at <= self.until_ms or not fresh
@@ -247,25 +256,35 @@ def findings(rows: Sequence[LiveRow], gate: Filter | None) -> list[tuple[Any, ..
 
 def filter_of(rows: Sequence[LiveRow], delay: int) -> Filter:
     of_stages = [row for row in rows if row.HasField("stage")]
-    holds = {rule.id: when_sql(rule, "datafusion", "", UNKNOWN, {"moved": "none"}) for rule in RULES}
-    found = evaluated(of_stages, holds)
-    return Filter({row.row_seq: any(each.values()) for row, each in zip(of_stages, found, strict=True)}, delay)
+
+    def holds(**known: str | bool) -> dict[int, bool]:
+        conditions = {rule.id: when_sql(rule, "datafusion", "", UNKNOWN - known.keys(), known) for rule in RULES}
+        found = evaluated(of_stages, conditions)
+        return {row.row_seq: any(each.values()) for row, each in zip(of_stages, found, strict=True)}
+
+    return Filter(holds(moved="none"), holds(moved="none", runs_python=False), delay)
 
 
 LONG = [Window()] * 40
 # After one row per window without bounds, the stage uses much CPU in one window only.
 MUCH = 300 * WINDOW_MS
+# A stage that mostly waits, which is evidence of slow Python functions only if the stage runs some.
+WAITS = [*[Window()] * 6, *[Window(cpu_ms=0)] * 14, *[Window(cpu_ms=10 * WINDOW_MS)] * 12]
+JVM, PYTHON = ("Exchange", "Sort"), ("Exchange", "ArrowEvalPython")
+scopes = st.sampled_from([JVM, PYTHON])
 RECOVERS = [*[Window()] * 13, Window(cpu_ms=MUCH), Window(cpu_ms=-MUCH), *[Window(cpu_ms=0)] * 10]
 
 
 @settings(max_examples=12, deadline=None)
-@given(windows, st.booleans(), st.sampled_from([1, 5, 40]), st.sampled_from([10**8, 10**9, 10**11]))
-@example(LONG, True, 1, 10**9)
-@example(RECOVERS, False, 28, 10**9)
-@example([Window(succeeded=8, running=0)] * 30, True, 1, 10**9)
-def test_findings_are_the_same_with_the_filter(story, ends, delay, work_bytes):
+@given(windows, st.booleans(), st.sampled_from([1, 5, 40]), st.sampled_from([10**8, 10**9, 10**11]), scopes)
+@example(LONG, True, 1, 10**9, JVM)
+@example(RECOVERS, False, 28, 10**9, JVM)
+@example([Window(succeeded=8, running=0)] * 30, True, 1, 10**9, JVM)
+@example(WAITS, False, 1, 10**9, JVM)
+@example(WAITS, False, 1, 10**9, PYTHON)
+def test_findings_are_the_same_with_the_filter(story, ends, delay, work_bytes, scope_names):
     """Rules fire and resolve in the same windows, with the same evidence, whether or not rows within bounds pass."""
-    rows = rows_of(story, ends, work_bytes)
+    rows = rows_of(story, ends, work_bytes, scope_names)
 
     assert findings(rows, filter_of(rows, delay)) == findings(rows, None)
 
@@ -280,6 +299,19 @@ def test_most_rows_of_a_usual_stage_are_dropped_and_a_slow_one_fires():
     assert passed[:2] == [WINDOW_MS, 85_000]
     assert passed[1:] == list(range(85_000, 200_001, WINDOW_MS))
     assert fired
+
+
+def test_stage_that_waits_passes_only_if_it_runs_python():
+    """A stage that waits matches a rule on Python functions; of another stage, only the first row passes."""
+    passed, fired = {}, {}
+    for scope_names in (JVM, PYTHON):
+        rows = rows_of(WAITS[:14], ends=False, work_bytes=10**9, scope_names=scope_names)
+        passed[scope_names] = sum(row.HasField("stage") for row in steps(rows, filter_of(rows, 1)))
+        fired[scope_names] = {each[1] for each in findings(rows, None)}
+
+    assert passed[JVM] == 1
+    assert passed[PYTHON] == 5
+    assert fired == {JVM: set(), PYTHON: {"python_udf_heavy"}}
 
 
 def test_stage_that_ends_has_no_bounds():

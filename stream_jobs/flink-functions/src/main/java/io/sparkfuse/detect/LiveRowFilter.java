@@ -73,7 +73,7 @@ public final class LiveRowFilter extends ProcessTableFunction<Row> {
       noteChange(row, kind);
       return true;
     }
-    return "stage".equals(kind) ? stagePasses(watched, row) : lingers(watched, row, false);
+    return "stage".equals(kind) ? stagePasses(watched, row) : lingers(watched, row, holds(row));
   }
 
   private boolean stagePasses(MapView<String, Long> watched, Row row) throws Exception {
@@ -82,7 +82,8 @@ public final class LiveRowFilter extends ProcessTableFunction<Row> {
       return true;
     }
     StageBounds.Answer answer = check(row);
-    boolean lingers = lingers(watched, row, answer == StageBounds.Answer.EXCEEDED);
+    boolean matches = mayMatch(row) || answer == StageBounds.Answer.EXCEEDED;
+    boolean lingers = lingers(watched, row, matches);
     return lingers || answer == StageBounds.Answer.UNKNOWN || isIncomplete(row);
   }
 
@@ -102,12 +103,25 @@ public final class LiveRowFilter extends ProcessTableFunction<Row> {
         row.getFieldAs("app_key"), row.getFieldAs("subject"), measures, number(row, "linger_ms"));
   }
 
-  private static boolean lingers(MapView<String, Long> watched, Row row, boolean alsoMatches)
+  private boolean mayMatch(Row row) {
+    if (!holds(row) || row.getField("row_seq") == null) {
+      return holds(row);
+    }
+    return Boolean.TRUE.equals(row.getField("holds_without_python"))
+        || !bounds.runsNoPython(
+            row.getFieldAs("app_key"), row.getFieldAs("subject"), number(row, "row_epoch_ms"));
+  }
+
+  private static boolean holds(Row row) {
+    return Boolean.TRUE.equals(row.getField("holds"));
+  }
+
+  private static boolean lingers(MapView<String, Long> watched, Row row, boolean matches)
       throws Exception {
     return new LingerFilter(watched)
         .passes(
             row.getFieldAs("subject"),
-            alsoMatches || Boolean.TRUE.equals(row.getField("holds")),
+            matches,
             isIncomplete(row),
             number(row, "window_end_ms"),
             number(row, "linger_ms"));

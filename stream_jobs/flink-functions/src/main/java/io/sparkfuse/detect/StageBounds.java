@@ -54,18 +54,20 @@ final class StageBounds {
   /**
    * Stores bounds that Python computed, unless newer ones are known.
    *
-   * @param record five numbers of eight bytes, then the subject; stage_bounds.py writes them
+   * @param record six numbers of eight bytes, then the subject; stage_bounds.py writes them
    */
   synchronized void publish(String appKey, byte[] record) {
     ByteBuffer from = ByteBuffer.wrap(record);
     Position at = new Position(from.getLong(), from.getLong());
     long[] limits = {from.getLong(), from.getLong(), from.getLong()};
+    boolean runsPython = from.getLong() != 0;
     String subject = StandardCharsets.UTF_8.decode(from).toString();
     Stage stage = stage(appKey, subject);
     if (stage.at == null || at.compareTo(stage.at) > 0) {
       stage.at = at;
       stage.publishedNs = nanoTime.getAsLong();
       stage.limits = limits;
+      stage.runsPython = runsPython;
     }
   }
 
@@ -108,6 +110,18 @@ final class StageBounds {
     }
     boolean recent = nanoTime.getAsLong() - stage.publishedNs < REFRESH.toNanos();
     return recent && row.windowEndMs > stage.exceededMs + lingerMs ? Answer.WITHIN : Answer.UNKNOWN;
+  }
+
+  /**
+   * Returns whether the stage is known to run no Python function, which does not change while it
+   * runs.
+   */
+  synchronized boolean runsNoPython(String appKey, String subject, long epochMs) {
+    Stage stage = stage(appKey, subject);
+    return stage.at != null
+        && stage.at.epochMs == epochMs
+        && !stage.at.isBefore(stage.changed)
+        && !stage.runsPython;
   }
 
   private Stage stage(String appKey, String subject) {
@@ -202,6 +216,7 @@ final class StageBounds {
     Position at;
     long publishedNs;
     long[] limits;
+    boolean runsPython;
     Position changed;
 
     /** The largest values of the rows that passed before there were bounds for them. */

@@ -4,8 +4,10 @@ import static io.sparkfuse.detect.StageBounds.Answer.EXCEEDED;
 import static io.sparkfuse.detect.StageBounds.Answer.UNKNOWN;
 import static io.sparkfuse.detect.StageBounds.Answer.WITHIN;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -21,10 +23,14 @@ class StageBoundsTest {
   private final StageBounds bounds = new StageBounds(1_000, () -> nowNs);
 
   private void publish(String app, String subject, long epoch, long number) {
+    publish(app, subject, epoch, number, 1);
+  }
+
+  private void publish(String app, String subject, long epoch, long number, long runsPython) {
     byte[] name = subject.getBytes(StandardCharsets.UTF_8);
-    ByteBuffer record = ByteBuffer.allocate(5 * Long.BYTES + name.length);
+    ByteBuffer record = ByteBuffer.allocate(6 * Long.BYTES + name.length);
     record.putLong(epoch).putLong(number);
-    record.putLong(80).putLong(60_000).putLong(400_000).put(name);
+    record.putLong(80).putLong(60_000).putLong(400_000).putLong(runsPython).put(name);
     bounds.publish(app, record.array());
   }
 
@@ -60,6 +66,29 @@ class StageBoundsTest {
     publish("another application", STAGE, EPOCH, 1);
 
     assertEquals(UNKNOWN, row(2));
+  }
+
+  @Test
+  void stageRunsNoPythonOnceItsBoundsSaySo() {
+    assertFalse(bounds.runsNoPython(APP, STAGE, EPOCH));
+
+    publish(1);
+
+    assertFalse(bounds.runsNoPython(APP, STAGE, EPOCH));
+
+    publish(APP, STAGE, EPOCH, 2, 0);
+
+    assertTrue(bounds.runsNoPython(APP, STAGE, EPOCH));
+    assertFalse(bounds.runsNoPython(APP, STAGE, EPOCH + 1));
+    assertFalse(bounds.runsNoPython(APP, "stage/3/1", EPOCH));
+
+    bounds.applicationChanged(APP, EPOCH, 3);
+
+    assertTrue(bounds.runsNoPython(APP, STAGE, EPOCH));
+
+    bounds.stageChanged(APP, STAGE, EPOCH, 4);
+
+    assertFalse(bounds.runsNoPython(APP, STAGE, EPOCH));
   }
 
   /** After a restart, rows are read again that are older than the bounds; Python needs them. */
