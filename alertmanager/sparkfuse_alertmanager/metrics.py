@@ -8,7 +8,7 @@ from sparkfuse_contracts import metric_names
 
 COMPONENT, TOPIC = "sender", "findings"
 # The outcomes of a finding. The series of each outcome exists from the start, so that its first increment is visible.
-OUTCOMES = ("sent", "replaced", "expired", "refused")
+OUTCOMES = ("sent", "replaced", "expired", "refused", "canary")
 # The buckets of the delay histogram. The target for the delay from the end of the window to the webhook is ten seconds.
 DELAY_SECONDS = (0.25, 0.5, 1, 2, 5, 10, 30, 60, 120, 240)
 

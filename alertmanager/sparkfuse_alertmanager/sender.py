@@ -23,6 +23,7 @@ from sparkfuse_alertmanager.alert import Alert, InvalidFindingError, alert_of, e
 from sparkfuse_alertmanager.inbox import DeadLetterError, Inbox, Record
 from sparkfuse_alertmanager.metrics import Metrics
 from sparkfuse_alertmanager.peers import NoPeerAcceptedError, Peers, RejectedAlert
+from sparkfuse_contracts.canary import CANARY_JOB
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.kafka_access import KafkaUnavailableError
 from sparkfuse_contracts.settings import SettingError, Settings
@@ -38,7 +39,10 @@ FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.2, 5.0
 
 @dataclass(frozen=True)
 class Batch:
-    """The result of converting records: one alert for the latest state of each finding, and the invalid records."""
+    """The result of converting records: one alert for the latest state of each finding, and the invalid records.
+
+    ``canary`` is the number of findings of the canary application, for which no alert is posted.
+    """
 
     alerts: tuple[Alert, ...]
     records: dict[str, Record]
@@ -46,6 +50,7 @@ class Batch:
     invalid: tuple[tuple[Record, str], ...]
     replaced: int
     expired: int
+    canary: int
 
 
 def make_batch(records: Iterable[Record], now_ms: int, dashboard_url: str) -> Batch:
@@ -62,14 +67,16 @@ def make_batch(records: Iterable[Record], now_ms: int, dashboard_url: str) -> Ba
             continue
         replaced += alert.finding_id in latest
         latest[alert.finding_id] = (record, finding, alert)
-    current = [entry for entry in latest.values() if not expired(entry[1], now_ms)]
+    of_jobs = [entry for entry in latest.values() if entry[1].job_key != CANARY_JOB]
+    current = [entry for entry in of_jobs if not expired(entry[1], now_ms)]
     return Batch(
         alerts=tuple(alert for _, _, alert in current),
         records={alert.finding_id: record for record, _, alert in current},
         evidence_ms=tuple(finding.evidence_ms for _, finding, _ in current if _measures_delay(finding)),
         invalid=tuple(invalid),
         replaced=replaced,
-        expired=len(latest) - len(current),
+        expired=len(of_jobs) - len(current),
+        canary=len(latest) - len(of_jobs),
     )
 
 
@@ -107,6 +114,7 @@ class Sender:
         self._inbox.commit()
         self._metrics.outcome("replaced", batch.replaced)
         self._metrics.outcome("expired", batch.expired)
+        self._metrics.outcome("canary", batch.canary)
 
     def _send(self, records: Sequence[Record], clock: Callable[[], int]) -> Batch:
         now_ms = clock()

@@ -126,6 +126,13 @@ SHIP_PROBLEMS = Metric(
 )
 SHIP_SCAN_SECONDS = Metric("sparkfuse_ship_scan_seconds", "histogram", "Seconds to scan all folders.")
 
+CANARY_PROBES = Metric(
+    "sparkfuse_canary_probes_total", "counter", "Probes of the canary application by outcome.", ("outcome",)
+)
+CANARY_DELAY = Metric(
+    "sparkfuse_canary_delay_seconds", "histogram", "Seconds from a fact of the canary application to its finding."
+)
+
 ALL: Mapping[str, Metric] = MappingProxyType(
     {value.name: value for value in list(globals().values()) if isinstance(value, Metric)}
 )

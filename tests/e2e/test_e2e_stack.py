@@ -98,6 +98,10 @@ def test_hung_task_pages_once_and_runaway_is_stopped(stack: RunningStack, jobs: 
         assert runs[0]["completeness"] == 1.0
         checks = stack.ask("doctor", "--home", str(stack.home))
         assert [check for check in checks if check["state"] == "failed"] == []
+        probe = stack.ask("canary", "--home", str(stack.home))
+        assert probe["outcome"] == "found", probe
+        assert 0 < probe["delay_seconds"] < 120
+        assert stack.pages("sparkfuse-canary", "stage_retried") == []
     finally:
         for job in (hung, runaway):
             job.stop()

@@ -10,6 +10,7 @@ import typer
 
 from sparkfuse.commands import (
     baselines,
+    canary,
     collector,
     compare,
     deadletters,
@@ -32,6 +33,7 @@ ALWAYS = {
 MORE = {
     "backfill": {1: "a log could not be read"},
     "audit": {1: "the chain of records is broken, with --verify"},
+    "canary": {1: "no finding arrived in time"},
     "doctor": {1: "a part has failed"},
     "demo": {1: "an expected page is missing, or an unexpected one arrived"},
     "off": {1: "the application refused"},
@@ -92,6 +94,7 @@ def _epilog(more: Mapping[int, str]) -> str:
 
 compare.add_to(application)
 application.command()(doctor.doctor)
+application.command()(canary.canary)
 pipeline.add_to(application)
 history.add_to(application)
 share.add_to(application)

@@ -76,3 +76,13 @@ def test_only_firing_findings_measure_the_delay():
     batch = make_batch([record(0), record(1, finding_id="f2", state="resolved", resolved_ms=NOW_MS)], NOW_MS, "")
 
     assert batch.evidence_ms == (NOW_MS - 2000,)
+
+
+def test_canary_has_no_alert():
+    """A finding of the canary application is counted and not posted; an invalid one still becomes a dead letter."""
+    of_canary = record(0, job_key="sparkfuse-canary")
+    invalid = record(1, job_key="sparkfuse-canary", state="pending")
+    batch = make_batch([of_canary, invalid, record(2, finding_id="f2")], NOW_MS, "")
+
+    assert [alert.finding_id for alert in batch.alerts] == ["f2"]
+    assert (batch.canary, batch.expired, len(batch.invalid)) == (1, 0, 1)
