@@ -209,7 +209,7 @@ class _Application:
         return self._facts([{"Event": "SparkListenerApplicationEnd", "Timestamp": _now_ms()}])
 
     def _facts(self, events: list[Event]) -> list[bytes]:
-        lines = [(event["Event"], json.dumps(event).encode()) for event in events]
+        lines = [(event["Event"].removeprefix("SparkListener"), json.dumps(event).encode()) for event in events]
         return self._translation.records(Chunk(lines, 0, at_end=False))
 
 
