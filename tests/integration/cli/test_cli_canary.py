@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, Producer
 from prometheus_client import CollectorRegistry
 from typer.testing import CliRunner
 
-from sparkfuse.canary import FOUND, MISSED, PROBES_OF_APPLICATION, Canary
+from sparkfuse.canary import FOUND, MISSED, Canary
 from sparkfuse.canary_metrics import CanaryMetrics
 from sparkfuse.commands.application import application
 from sparkfuse.stack.errors import MISSING, StartError
@@ -97,12 +97,15 @@ def test_delay_is_measured_to_the_finding_of_the_probe(kafka_bootstrap: str, top
     assert 0 <= answer.delay_seconds < 60
 
 
-def test_applications_change_after_some_probes(kafka_bootstrap: str, topic_prefix: str) -> None:
-    """An application ends after an hour of probes, and the next one has another key, for other partitions."""
+def test_applications_change_after_some_probes(
+    kafka_bootstrap: str, topic_prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An application ends after its last probe, and the next one has another key, for other partitions."""
+    monkeypatch.setattr("sparkfuse.canary.PROBES_OF_APPLICATION", 2)
     with canary_of(kafka_bootstrap, topic_prefix) as canary:
-        for _ in range(PROBES_OF_APPLICATION + 1):
+        for _ in range(3):
             canary.probe(patience_seconds=0)
-    sent = facts(kafka_bootstrap, topic_prefix, wanted=4 * (PROBES_OF_APPLICATION + 1) + 4)
+    sent = facts(kafka_bootstrap, topic_prefix, wanted=3 * 4 + 4)
 
     assert len({fact.app_id for fact in sent}) == 2
 
