@@ -151,7 +151,8 @@ class Actuator:
         case = self._case(record, signed, signal, before, application, time)
         refused = first_refusal(case, self._gates)
         admitted = refused is None or refused[0] not in ADMISSION
-        if admitted:
+        # A refused signal is never carried out later, so it uses up its generation too, unless it may be forged.
+        if refused is None or refused[0] not in ("signature", "epoch", "announced"):
             self._memory = before.admit(signal.app_id, signal.epoch, signal.generation, case.now_ms)
             write_memory(self._settings.state_file, self._memory)
         if signal.probe and admitted:

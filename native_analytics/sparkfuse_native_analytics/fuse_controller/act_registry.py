@@ -9,11 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
-from sparkfuse_native_analytics.fuse_controller.fuse import Fuse, State, Times, advance, blow
+from sparkfuse_native_analytics.fuse_controller.fuse import Fuse, State, Times, advance, ask, blow, refuse, settle
 from sparkfuse_native_analytics.fuse_controller.safeguards import HOUR_MS, Budget
 from sparkfuse_native_analytics.fuse_controller.scope import Run
+from sparkfuse_rules.rule import EXTERNAL_STOP
 
-SENT, WOULD_ACT, VERIFIED = "sent", "would_act", "verified"
+SENT, WOULD_ACT, VERIFIED, RECHECKED = "sent", "would_act", "verified", "rechecked"
 ENDED, UNFREED, REFUSED, UNKNOWN = "ended", "unfreed", "refused", "unknown"
 ACT_MODE, WARN_MODE, SHADOW_MODE, OFF_MODE = "act", "warn", "shadow", "off"
 # For this long after an act, an application counts as affected by the fuse. A limit applies to the share of affected
@@ -21,13 +22,17 @@ ACT_MODE, WARN_MODE, SHADOW_MODE, OFF_MODE = "act", "warn", "shadow", "off"
 BIG_PICTURE_MS = 15 * 60_000
 # A fuse that has not changed for this long belongs to a run that has ended, so it is removed.
 FORGET_MS = 2 * HOUR_MS
+# What a verified record observed if the receipts of its signal contradict each other: some are lost or forged.
+RECEIPTS, CONTRADICTORY = "receipts", "contradictory"
+_EVIDENCE = "window_end_ms"
 
 
 @dataclass(frozen=True)
 class Act:
     """One act, or the record of an act that was not carried out because the mode is below ``act``.
 
-    ``at_ms`` is the broker's time. ``outcome`` is empty until the outcome is verified.
+    ``at_ms`` is the broker's time. ``outcome`` is empty until the outcome is verified. ``contested``: the receipts
+    contradict each other.
     """
 
     signal_id: str
@@ -45,6 +50,7 @@ class Act:
     currency: str = ""
     query_id: int | None = None
     task_id: int | None = None
+    contested: bool = False
 
 
 class ActRegistry:
@@ -53,22 +59,43 @@ class ActRegistry:
     def __init__(self) -> None:
         self._acts: dict[str, Act] = {}
         self._fuses: dict[tuple[Run, str], Fuse] = {}
+        self._last: dict[tuple[Run, str], str] = {}
 
     def record(self, record: AuditRecord, appended_ms: int | None = None) -> None:
         """Add a record of the audit log. Adding a record twice has no effect.
 
         ``appended_ms`` is the broker's time of the record; without it, the time that the record contains is used.
         """
-        if record.step == VERIFIED and record.signal_id in self._acts:
-            self._acts[record.signal_id] = replace(self._acts[record.signal_id], outcome=record.outcome)
+        at_ms = record.at_ms if appended_ms is None else appended_ms
+        if record.step == VERIFIED:
+            self._verify(record, at_ms)
+        if record.step == RECHECKED:
+            key = (_run(record), record.rule)
+            self._fuses[key] = ask(self._fuses.get(key, Fuse()), at_ms, _evidence_ms(record))
         # The audit record of a control sample has the step "probed", so it is not added as an act.
         act_id = record.signal_id or f"record-{record.sequence}"
         if record.step not in (SENT, WOULD_ACT) or act_id in self._acts:
             return
-        act = _act(act_id, record, record.at_ms if appended_ms is None else appended_ms)
+        act = _act(act_id, record, at_ms)
         self._acts[act_id] = act
         key = (act.run, act.rule)
-        self._fuses[key] = blow(self._fuses.get(key, Fuse()), act.at_ms)
+        self._last[key] = act_id
+        self._fuses[key] = blow(self._fuses.get(key, Fuse()), act.at_ms, _evidence_ms(record))
+
+    def _verify(self, record: AuditRecord, at_ms: int) -> None:
+        """Set the outcome of an act; the outcome of the last act of a fuse also changes the fuse."""
+        act = self._acts.get(record.signal_id)
+        if act is None:
+            return
+        contested = record.observed.get(RECEIPTS) == CONTRADICTORY
+        self._acts[act.signal_id] = replace(act, outcome=record.outcome, contested=contested)
+        key = (act.run, act.rule)
+        if key not in self._fuses or self._last.get(key) != act.signal_id:
+            return
+        if record.outcome != REFUSED or contested:
+            self._fuses[key] = settle(self._fuses[key], act.at_ms)
+        elif act.outcome != REFUSED:
+            self._fuses[key] = refuse(self._fuses[key], at_ms)
 
     def advance(self, run: Run, rule: str, matches: bool, now_ms: int, times: Times) -> Fuse:
         """Advance the fuse of a run and rule to ``now_ms`` and return it."""
@@ -83,6 +110,7 @@ class ActRegistry:
             self.advance(run, rule, False, now_ms, times)
         self._fuses = {key: fuse for key, fuse in self._fuses.items() if now_ms - fuse.since_ms < FORGET_MS}
         self._acts = {key: act for key, act in self._acts.items() if now_ms - act.at_ms < FORGET_MS}
+        self._last = {key: act_id for key, act_id in self._last.items() if act_id in self._acts}
 
     def of_fuse(self, run: Run, rule: str, mode: str) -> list[Act]:
         """Return the acts of one run and rule in one mode, oldest first."""
@@ -92,6 +120,12 @@ class ActRegistry:
     def unverified(self) -> list[Act]:
         """Return the acts of mode ``act`` whose outcome is not verified yet."""
         return [act for act in self._acts.values() if act.mode == ACT_MODE and not act.outcome]
+
+    def unconfirmed(self) -> list[Act]:
+        """Return the acts whose outcome no row shows, so that a later receipt can still change it."""
+        acts = (act for act in self._acts.values() if act.mode == ACT_MODE and act.outcome)
+        final = ((UNFREED, True), (ENDED, True), (ENDED, False))
+        return [act for act in acts if (act.outcome, act.contested) not in final or act.action == EXTERNAL_STOP]
 
     def acts(self) -> Iterable[Act]:
         """Return all acts that are kept."""
@@ -128,13 +162,23 @@ class ActRegistry:
         return None
 
 
+def _run(record: AuditRecord) -> Run:
+    return Run(record.cluster, record.app_id, record.app_attempt, record.app_start_ms)
+
+
+def _evidence_ms(record: AuditRecord) -> int:
+    """Return the end of the window of the row on which a step was based; 0 if the record does not contain it."""
+    text = record.observed.get(_EVIDENCE, "")
+    return int(text) if text.isdecimal() else 0
+
+
 def _act(act_id: str, record: AuditRecord, at_ms: int) -> Act:
     return Act(
         signal_id=act_id,
         at_ms=at_ms,
         mode=record.mode,
         action=record.action,
-        run=Run(record.cluster, record.app_id, record.app_attempt, record.app_start_ms),
+        run=_run(record),
         rule=record.rule,
         job_key=record.job_key,
         tenant=record.tenant,

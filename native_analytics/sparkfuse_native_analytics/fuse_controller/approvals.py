@@ -42,6 +42,8 @@ class ApprovalBook:
         """Add a record of the audit log: it may report that an approval was used or requested."""
         if record.approval_id:
             self._used.add(record.approval_id)
+            # If the hook refuses the approved act, the next act needs a new approval, which must be requested again.
+            self._requested.discard(record.digest)
         if record.step == REQUESTED:
             self._requested.add(record.digest)
 

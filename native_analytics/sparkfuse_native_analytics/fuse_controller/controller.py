@@ -10,7 +10,14 @@ from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_contracts.generated.receipt_pb2 import Receipt
 from sparkfuse_contracts.generated.signal_pb2 import Signal
 from sparkfuse_native_analytics.fuse_controller import records
-from sparkfuse_native_analytics.fuse_controller.act_registry import ACT_MODE, SENT, SHADOW_MODE, WARN_MODE, WOULD_ACT
+from sparkfuse_native_analytics.fuse_controller.act_registry import (
+    ACT_MODE,
+    RECHECKED,
+    SENT,
+    SHADOW_MODE,
+    WARN_MODE,
+    WOULD_ACT,
+)
 from sparkfuse_native_analytics.fuse_controller.approvals import REQUESTED, ApprovalBook
 from sparkfuse_native_analytics.fuse_controller.audit_log import AuditLog
 from sparkfuse_native_analytics.fuse_controller.controller_policy import ControllerPolicy, Variant
@@ -77,7 +84,8 @@ class FuseController:
 
     def watched_runs(self) -> set[Run]:
         """Return the runs whose end the controller waits for: runs with an unverified act or an unscored probe."""
-        return self.audit.probes.runs() | {act.run for act in self.audit.acts.unverified()}
+        acts = self.audit.acts
+        return self.audit.probes.runs() | {act.run for act in (*acts.unverified(), *acts.unconfirmed())}
 
     def start(self, environment: Environment) -> None:
         """Begin a new epoch, after the whole audit log was read. Raises OSError or FencedError."""
@@ -122,6 +130,7 @@ class FuseController:
             self.view,
             self.findings,
             self.audit.acts,
+            self.audit.probes,
             self.controls,
             environment.health(),
             environment.now_ms(),
@@ -151,8 +160,14 @@ class FuseController:
             return
         # The signal has the time at which the case was evaluated: if the process pauses before it writes, the signal
         # expires.
-        signal = self._signal(records.target_of(case), action, case.now_ms, probe=mode == SHADOW_MODE)
+        # After a refusal the hook is asked first, because a signal that it refuses would spend a budget for nothing.
+        recheck = mode == ACT_MODE and case.fuse.refusals > 0 and not case.agreed
+        signal = self._signal(records.target_of(case), action, case.now_ms, probe=mode == SHADOW_MODE or recheck)
         records.describe_signal(signal, case, self._dashboard_url)
+        if recheck:
+            asked = Step(RECHECKED, mode, action, reason)
+            self.audit.write(environment, [records.case_record(case, asked, now_ms, signal)], signal)
+            return
         if mode == ACT_MODE and action != WARN and case.variant.rule.fuse and case.variant.rule.fuse.approval:
             approved = self._approved(case, signal, step, environment)
             if approved is None:
@@ -246,12 +261,14 @@ class FuseController:
         self.audit.write(environment, [records.score_record(probe, now_ms) for probe in complete])
 
     def _verify_acts(self, environment: Environment) -> None:
+        """Record the outcome of each act that has one now, and each outcome that a later receipt changes."""
         now_ms, times = environment.now_ms(), self.policy.safeguards.times
-        acts = self.audit.acts.unverified()
-        self.outcomes.keep({act.run for act in acts})
+        open_acts, unconfirmed = self.audit.acts.unverified(), self.audit.acts.unconfirmed()
+        self.outcomes.keep([*open_acts, *unconfirmed])
         broker_ms = environment.health().broker_ms(now_ms)
-        known = ((act, self.outcomes.of(act, broker_ms, times)) for act in acts)
-        verified = [records.verified_record(act, *outcome, now_ms) for act, outcome in known if outcome]
+        known = [(act, self.outcomes.of(act, broker_ms, times)) for act in open_acts]
+        known += [(act, self.outcomes.changed(act)) for act in unconfirmed]
+        verified = [records.verified_record(act, found, now_ms) for act, found in known if found]
         self.audit.write(environment, verified)
 
     def _record_stopped_clusters(self, fleet: Fleet, environment: Environment) -> None:

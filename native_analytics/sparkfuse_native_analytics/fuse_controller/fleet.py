@@ -13,6 +13,7 @@ from sparkfuse_native_analytics.fuse_controller.controller_policy import Control
 from sparkfuse_native_analytics.fuse_controller.controls import ControlBook, Subject
 from sparkfuse_native_analytics.fuse_controller.finding_registry import Candidate, FindingRegistry
 from sparkfuse_native_analytics.fuse_controller.gates import AffectedApplications, Case, Health
+from sparkfuse_native_analytics.fuse_controller.probes import ProbeBook
 from sparkfuse_native_analytics.fuse_controller.protected import JobOwner, protection
 from sparkfuse_native_analytics.fuse_controller.scope import Run, Scope
 from sparkfuse_native_analytics.fuse_controller.silences import Silence, SilencesUnknownError, silence_of
@@ -52,6 +53,7 @@ class Fleet:
         view: LiveView,
         findings: FindingRegistry,
         acts: ActRegistry,
+        probes: ProbeBook,
         controls: ControlBook,
         health: Health,
         now_ms: int,
@@ -60,7 +62,7 @@ class Fleet:
         # Acts and controls have the broker's time, so that a wrong local clock changes no cool-down, budget or end.
         self.broker_ms = health.broker_ms(now_ms)
         self._policy, self._acts, self._controls, self._health = policy, acts, controls, health
-        self._view = view
+        self._view, self._probes = view, probes
         self._silences = Silences()
         found = (
             (each, policy.for_job(each.scope.rule, each.finding.job_key))
@@ -126,6 +128,7 @@ class Fleet:
             over_budget=self._acts.over_budget(
                 _planned(candidate, mode, self.broker_ms), self.broker_ms, safeguards.budget_at(self.broker_ms)
             ),
+            agreed=self._probes.agreed(scope.run, scope.rule, self.now_ms),
         )
 
     def _protection(self, candidate: Candidate) -> str | None:

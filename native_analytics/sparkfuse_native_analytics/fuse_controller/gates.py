@@ -60,7 +60,7 @@ class Case:
 
     ``match`` is the match of the rule on the latest row that the controller has read, or None. ``protected``, ``hold``,
     ``silence`` and ``over_budget`` are each a reason for a refusal, or None. ``silence`` is also set if the silences
-    are not known.
+    are not known. ``agreed``: the hook refused the last act, and has since answered a probe that it would act now.
     """
 
     candidate: Candidate
@@ -75,6 +75,7 @@ class Case:
     hold: str | None = None
     silence: str | None = None
     over_budget: str | None = None
+    agreed: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,8 +143,16 @@ def severity(case: Case) -> Refusal | None:
 
 
 def fuse_ready(case: Case) -> Refusal | None:
-    """Refuse while the last act of this run and rule may still take effect."""
-    return None if ready(case.fuse) else Refusal("fuse", None, "the last act may still take effect")
+    """Refuse while the last act of this run and rule may still take effect, or while it is too early to ask again.
+
+    After a refusal of the hook, only a newer row justifies another question or act.
+    """
+    if not ready(case.fuse, case.agreed):
+        return Refusal("fuse", None, "the last act may still take effect, or the hook refused it a moment ago")
+    row_ms = int(case.match.row.get("window_end_ms") or 0) if case.match else 0
+    if case.fuse.refusals and row_ms <= case.fuse.evidence_ms:
+        return Refusal("fuse", None, "no row is newer than the evidence on which the hook was last asked")
+    return None
 
 
 def protected(case: Case) -> Refusal | None:

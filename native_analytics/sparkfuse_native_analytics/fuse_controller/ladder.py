@@ -8,7 +8,8 @@
 | refused, or unknown | the same action again: this is safe, and nothing shows that the action was too narrow |
 | not verified yet | none |
 
-A warning that did not end the finding is `unfreed`. The fuse's cool-down separates two acts.
+If the receipts of an act contradict each other, the same action follows, because one of them may be forged. A warning
+that did not end the finding is `unfreed`. The fuse's cool-down separates two acts.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def next_action(actions: Sequence[str], acts: Sequence[Act]) -> str | None:
     last = acts[-1]
     if not last.outcome:
         return None
-    if last.outcome != UNFREED:
+    if last.outcome != UNFREED or last.contested:
         return last.action if last.action in actions else None
     width = ACTIONS.index(last.action)
     return next((action for action in actions if ACTIONS.index(action) > width), None)

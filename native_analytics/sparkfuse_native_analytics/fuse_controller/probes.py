@@ -2,6 +2,9 @@
 
 A rule may be armed only with enough good scores. If the hook of a healthy run answers "would act", the probe counts as
 false.
+
+Any job can write receipts, so a second, different answer shows that one of the two is forged. Then the probe counts
+neither for nor against the rule.
 """
 
 from __future__ import annotations
@@ -14,6 +17,9 @@ from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_contracts.generated.receipt_pb2 import Receipt
 from sparkfuse_native_analytics.fuse_controller.act_registry import (
     ACT_MODE,
+    CONTRADICTORY,
+    RECEIPTS,
+    RECHECKED,
     REFUSED,
     SENT,
     SHADOW_MODE,
@@ -35,6 +41,8 @@ UNRELATED = "unrelated"
 NOT_EVALUATED = "not_evaluated"
 # The score of a probe of a run on which the fuse acted. The run did not end by itself, so its end shows nothing.
 AFFECTED = "affected"
+# The score of a probe with two different answers.
+CONTESTED = "contested"
 PREDICATE = "predicate"
 # Largest number of probes for one run and rule, and for all runs in a minute. These limits keep the load on drivers and
 # broker low.
@@ -45,7 +53,12 @@ EXTERNAL_PROBES_PER_MINUTE = 10
 MINUTE_MS = 60_000
 # A probe is removed without a score if its run has not ended after this time.
 FORGET_MS = 7 * 24 * 3_600_000
-_ANSWERS = ("would_act", "would_not_act")
+# For this long after a question, the answer "would act" allows the next act; an older answer is asked for again.
+AGREED_MS = MINUTE_MS
+WOULD_ACT_ANSWER = "would_act"
+_ANSWERS = (WOULD_ACT_ANSWER, "would_not_act")
+# The longest name of a gate; a longer text is not the name of a gate.
+MAX_GATE = 32
 SUCCEEDED = "succeeded"
 # The column that a row has only if its run or stage has ended.
 _OUTLIVED = "outlived_ms"
@@ -56,7 +69,8 @@ class Probe:
     """One probe, its answer and the end of its run.
 
     ``matched`` is true if a finding fired; otherwise the probe is a control sample. ``outlived`` is true if the run or
-    the stage of the task had ended before the probe. ``affected`` is true if the fuse acted on the run.
+    the stage of the task had ended before the probe. ``affected`` is true if the fuse acted on the run. ``contested``
+    is true if there are two different answers.
     """
 
     signal_id: str
@@ -69,6 +83,7 @@ class Probe:
     matched: bool
     outlived: bool = False
     affected: bool = False
+    contested: bool = False
     answer: str = ""
     gate: str = ""
     stage_status: str = ""
@@ -93,7 +108,9 @@ class Probe:
         """The score of the probe; use it only if the probe is complete."""
         if self.affected:
             return AFFECTED
-        if self.answer == "would_act":
+        if self.contested:
+            return CONTESTED
+        if self.answer == WOULD_ACT_ANSWER:
             return FALSE_POSITIVE if self.healthy else TRUE_POSITIVE
         if self.gate != PREDICATE:
             return NOT_EVALUATED
@@ -108,9 +125,10 @@ class ProbeBook:
     def __init__(self) -> None:
         self._probes: dict[str, Probe] = {}
         self._sent_ms: dict[tuple[Run, str], list[int]] = {}
-        self._reachable: dict[str, int] = {}
+        self._reachable: set[Run] = set()
         self._external_ms: deque[int] = deque(maxlen=EXTERNAL_PROBES_PER_MINUTE)
         self._acts: dict[str, tuple[Run, int]] = {}
+        self._rechecks: dict[tuple[Run, str], str] = {}
 
     def record(self, record: AuditRecord) -> None:
         """Add a record of the audit log."""
@@ -119,9 +137,14 @@ class ProbeBook:
             self._probes.pop(record.signal_id, None)
         if record.step == SENT and record.mode == ACT_MODE and record.action != WARN:
             self._acts[record.signal_id] = (run, record.at_ms)
-        if record.step == VERIFIED and record.outcome == REFUSED:
-            self._acts.pop(record.signal_id, None)
-        is_probe = record.step == PROBED or (record.step == WOULD_ACT and record.mode == SHADOW_MODE)
+            self._rechecks.pop((run, record.rule), None)
+        if record.step == VERIFIED and record.action != WARN:
+            self._acts[record.signal_id] = (run, record.at_ms)
+            if record.outcome == REFUSED and record.observed.get(RECEIPTS) != CONTRADICTORY:
+                del self._acts[record.signal_id]
+        if record.step == RECHECKED:
+            self._rechecks[(run, record.rule)] = record.signal_id
+        is_probe = record.step in (PROBED, RECHECKED) or (record.step == WOULD_ACT and record.mode == SHADOW_MODE)
         if not is_probe or not record.signal_id or record.signal_id in self._probes:
             return
         self._probes[record.signal_id] = Probe(
@@ -132,7 +155,7 @@ class ProbeBook:
             record.policy_hash,
             record.action,
             (record.stage_id, record.stage_attempt) if record.HasField("stage_id") else None,
-            record.step == WOULD_ACT,
+            record.step != PROBED,
             _OUTLIVED in record.observed,
         )
         self._sent_ms.setdefault((run, record.rule), []).append(record.at_ms)
@@ -141,13 +164,27 @@ class ProbeBook:
 
     def answer(self, receipt: Receipt) -> None:
         """Add a receipt; it is the answer to a probe only if it comes from the hook or the actuator that was asked."""
-        self._reachable[receipt.app_id] = receipt.at_ms
         probe = self._probes.get(receipt.signal_id)
-        if probe is None or receipt.outcome not in _ANSWERS or receipt.app_id != probe.run.app_id:
+        if probe is None or receipt.app_id != probe.run.app_id or not is_answer(receipt, probe.action):
             return
-        if not is_answer(receipt, probe.action):
+        self._reachable.add(probe.run)
+        if receipt.outcome not in _ANSWERS:
             return
-        self._probes[probe.signal_id] = replace(probe, answer=receipt.outcome, gate=receipt.gate)
+        gate = receipt.gate if len(receipt.gate) <= MAX_GATE else ""
+        contested = bool(probe.answer) and (probe.answer, probe.gate) != (receipt.outcome, gate)
+        self._probes[probe.signal_id] = (
+            replace(probe, contested=True) if contested else replace(probe, answer=receipt.outcome, gate=gate)
+        )
+
+    def agreed(self, run: Run, rule: str, now_ms: int) -> bool:
+        """Return whether the hook, asked again after it refused an act, has just answered that it would act."""
+        probe = self._probes.get(self._rechecks.get((run, rule), ""))
+        return (
+            probe is not None
+            and probe.answer == WOULD_ACT_ANSWER
+            and not probe.contested
+            and now_ms - probe.at_ms <= AGREED_MS
+        )
 
     def end(self, ending: Ending, now_ms: int) -> None:
         """Add the end of a run or stage."""
@@ -172,13 +209,14 @@ class ProbeBook:
         """Remove old probes that were never answered or whose run never ended."""
         self._probes = {key: each for key, each in self._probes.items() if now_ms - each.at_ms < FORGET_MS}
         self._acts = {key: act for key, act in self._acts.items() if now_ms - act[1] < FORGET_MS}
-        self._reachable = {key: at_ms for key, at_ms in self._reachable.items() if now_ms - at_ms < FORGET_MS}
         self._sent_ms = {key: times for key, times in self._sent_ms.items() if times and now_ms - times[-1] < FORGET_MS}
+        self._reachable &= {run for run, _ in self._sent_ms}
+        self._rechecks = {key: signal for key, signal in self._rechecks.items() if signal in self._probes}
 
     def due(self, run: Run, rule: str, now_ms: int) -> bool:
         """Return whether this run and rule may get one more probe now; a run that never answers gets only one."""
         sent = self._sent_ms.get((run, rule), ())
-        few = len(sent) < (PROBES_PER_RUN if run.app_id in self._reachable else 1)
+        few = len(sent) < (PROBES_PER_RUN if run in self._reachable else 1)
         return few and all(now_ms - at_ms >= MINUTE_MS for at_ms in sent)
 
     def external_budget(self, now_ms: int) -> int:
@@ -208,6 +246,11 @@ class ProbeRecord:
     def false_runs(self) -> set[Run]:
         """Healthy runs on which the hook would have acted."""
         return self.runs.get(FALSE_POSITIVE, set())
+
+    @property
+    def contested_runs(self) -> set[Run]:
+        """Runs with two different answers to one probe, so that one of them was forged."""
+        return self.runs.get(CONTESTED, set())
 
     @property
     def healthy_runs(self) -> set[Run]:

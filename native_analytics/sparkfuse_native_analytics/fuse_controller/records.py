@@ -10,8 +10,15 @@ from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_contracts.generated.control_pb2 import Control
 from sparkfuse_contracts.generated.signal_pb2 import Signal
 from sparkfuse_contracts.links import running_job_url
-from sparkfuse_native_analytics.fuse_controller.act_registry import ENDED, VERIFIED, Act
+from sparkfuse_native_analytics.fuse_controller.act_registry import (
+    CONTRADICTORY,
+    ENDED,
+    RECEIPTS,
+    VERIFIED,
+    Act,
+)
 from sparkfuse_native_analytics.fuse_controller.gates import Case
+from sparkfuse_native_analytics.fuse_controller.outcomes import Outcome
 from sparkfuse_native_analytics.fuse_controller.probes import SCORED, Probe
 from sparkfuse_native_analytics.fuse_controller.scope import Run
 from sparkfuse_rules.describe import render
@@ -177,7 +184,7 @@ def score_record(probe: Probe, now_ms: int) -> AuditRecord:
     return _of_run(probe.run, record)
 
 
-def verified_record(act: Act, outcome: str, reason: str, now_ms: int) -> AuditRecord:
+def verified_record(act: Act, found: Outcome, now_ms: int) -> AuditRecord:
     """Return the audit record of the outcome of an act."""
     record = AuditRecord(
         step=VERIFIED,
@@ -188,12 +195,13 @@ def verified_record(act: Act, outcome: str, reason: str, now_ms: int) -> AuditRe
         rule=act.rule,
         action=act.action,
         mode=act.mode,
-        outcome=outcome,
-        reason=reason,
+        outcome=found.outcome,
+        reason=found.reason,
         signal_id=act.signal_id,
         at_ms=now_ms,
+        observed={RECEIPTS: CONTRADICTORY} if found.contested else {},
     )
-    if act.cost_avoided is not None and outcome == ENDED:
+    if act.cost_avoided is not None and found.outcome == ENDED:
         record.cost_avoided, record.currency = act.cost_avoided, act.currency
     return _of_target(act.run, act, record)
 

@@ -37,8 +37,10 @@ def costs_of(records: Sequence[AuditRecord], rule: str, policy_hash: str) -> Rul
             if (each.step, each.mode, each.policy_hash) == (SENT, ACT_MODE, policy_hash)}  # fmt: skip
     latest = {(each.app_id, each.app_attempt, each.app_start_ms): each.cost
               for each in acts.values() if each.HasField("cost")}  # fmt: skip
-    avoided = [each.cost_avoided for each in of_rule
-               if (each.step, each.outcome) == (VERIFIED, ENDED) and each.signal_id in acts
+    # A later receipt can change an outcome, so the last record of each signal counts.
+    verified = {each.signal_id: each for each in of_rule if each.step == VERIFIED}
+    avoided = [each.cost_avoided for each in verified.values()
+               if each.outcome == ENDED and each.signal_id in acts
                and each.HasField("cost_avoided")]  # fmt: skip
     return RuleCosts(
         currency=currencies.pop(),

@@ -48,12 +48,13 @@ class AuditLogView:
 
     def pending_approvals(self, now_ms: int) -> list[AuditRecord]:
         """Return the last hour's requests for approval that no later record used."""
-        used = {record.digest for record in self.records if record.step == SENT and record.digest}
-        return [
-            record
-            for record in self.records
-            if record.step == REQUESTED and record.digest not in used and now_ms - record.at_ms < HOUR_MS
-        ]
+        pending: dict[str, AuditRecord] = {}
+        for record in self.records:
+            if record.step == REQUESTED and now_ms - record.at_ms < HOUR_MS:
+                pending[record.digest] = record
+            elif record.step == SENT and record.digest:
+                pending.pop(record.digest, None)
+        return list(pending.values())
 
     def probes(self) -> ProbeRecords:
         """Return the scores of all probes."""
@@ -111,7 +112,9 @@ def report(audit: AuditLogView) -> list[RuleReport]:
     probes = audit.probes()
     found = []
     for (rule, policy_hash), record in probes.items():
-        outcomes = [each.outcome for each in audit.records if each.rule == rule and each.step == VERIFIED]
+        # A later receipt can change an outcome, so the last record of each signal counts.
+        verified = {each.signal_id: each for each in audit.records if each.rule == rule and each.step == VERIFIED}
+        outcomes = [each.outcome for each in verified.values()]
         acts = [each for each in audit.records if each.rule == rule and each.step == SENT and each.mode == ACT_MODE]
         found.append(
             RuleReport(

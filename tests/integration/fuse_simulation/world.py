@@ -42,7 +42,7 @@ APPLICATIONS = 3
 BUDGET = Budget(job_per_hour=2, tenant_per_hour=9, team_per_hour=9, rule_per_hour=9, global_per_hour=3)
 # With few applications, each one is a large share, so this limit is switched off; other tests cover it.
 BIG_PICTURE = BigPicture(1.0, 99)
-COOL_DOWN_MS = Times().cool_down_ms
+COOL_DOWN_MS, RETRY_MS = Times().cool_down_ms, Times().retry_ms
 SPILLED = 10**12
 # The second policy: a task that hangs, and its counters while it hangs.
 STUCK, TASK = "task_stuck", 40
@@ -384,14 +384,20 @@ class World:
         self.violations += chain_errors(contents)
         audit = [(entry.appended_ms, entry.message(AuditRecord)) for entry in self.kafka.of("audit")]
         sent = [(at_ms, record) for at_ms, record in audit if record.step == "sent"]
-        last_ms: dict[tuple[str, int, int, str], int] = {}
+        refused_ms = {record.signal_id: at_ms for at_ms, record in audit
+                      if (record.step, record.outcome) == ("verified", "refused")}  # fmt: skip
+        asked_ms = {record.signal_id: at_ms for at_ms, record in audit if record.step == "rechecked"}
+        self._require(not set(asked_ms) & {act["signal_id"] for act in self.acts}, "a question was acted on")
+        last: dict[tuple[str, int, int, str], tuple[int, str]] = {}
         for at_ms, record in sent:
             within = sum(0 <= at_ms - other < HOUR_MS for other, _ in sent)
             self._require(within <= BUDGET.global_per_hour, f"{within} acts within an hour")
             fuse = (record.app_id, record.app_attempt, record.app_start_ms, record.rule)
-            since_ms = at_ms - last_ms.get(fuse, at_ms - COOL_DOWN_MS)
-            self._require(since_ms >= COOL_DOWN_MS, f"a second signal after {since_ms} ms: {fuse}")
-            last_ms[fuse] = at_ms
+            last_ms, last_signal = last.get(fuse, (at_ms - COOL_DOWN_MS, ""))
+            since_refusal_ms = at_ms - refused_ms.get(last_signal, at_ms)
+            soon = at_ms - last_ms < COOL_DOWN_MS and since_refusal_ms < RETRY_MS
+            self._require(not soon, f"a second signal after {at_ms - last_ms} ms without a refusal: {fuse}")
+            last[fuse] = (at_ms, record.signal_id)
 
     def _held(self, app_id: str, now: int) -> bool:
         return any(

@@ -140,25 +140,28 @@ def _check_orders(fuse: Fuse, app_id: str, order: Callable[..., str], signer: Si
 def _check_refusals(
     fuse: Fuse, app_id: str, order: Callable[..., str], signer: Signer, unknown: Signer, rotated: Signer
 ):
-    """Send invalid signals; check that each is refused with a receipt, or only counted if it is not signed."""
+    """Send invalid signals; check that each is refused with a receipt, or only counted if it is not signed.
+
+    A refused signal for this run uses up its generation, so each needs a higher one than those before.
+    """
     now = int(time.time() * 1000)
     wrong = {
         "other-application": (order("other-application", 9, app_id="app-x"), "refused", "another app"),
         "other-attempt": (order("other-attempt", 9, app_attempt=3), "refused", "another attempt"),
         "other-run": (order("other-run", 9, app_start_ms=1), "refused", "another run"),
         "expired": (order("expired", 9, issued_ms=now, expires_ms=now + 1), "expired", "ago"),
-        "long-lived": (order("long-lived", 9, expires_ms=now + 200_000), "refused", "120000 ms"),
-        "early": (order("early", 9, issued_ms=now + 110_000, expires_ms=now + 119_000), "refused", "clock differs"),
-        "late": (order("late", 9, issued_ms=now - 110_000, expires_ms=now + 9_000), "refused", "clock differs"),
-        "no-policy": (order("no-policy", 1, policy_hash="0" * 64), "refused", "policy"),
-        "not-true": (order("not-true", 2, policy_hash=policy_hash(STRICT_POLICY)), "refused", "armed"),
-        "gone-stage": (order("gone-stage", 4, stage_id=999, probe=True), "would_not_act", "is not running"),
+        "long-lived": (order("long-lived", 10, expires_ms=now + 200_000), "refused", "120000 ms"),
+        "early": (order("early", 11, issued_ms=now + 110_000, expires_ms=now + 119_000), "refused", "clock differs"),
+        "late": (order("late", 12, issued_ms=now - 110_000, expires_ms=now + 9_000), "refused", "clock differs"),
+        "no-policy": (order("no-policy", 13, policy_hash="0" * 64), "refused", "policy"),
+        "not-true": (order("not-true", 14, policy_hash=policy_hash(STRICT_POLICY)), "refused", "armed"),
+        "gone-stage": (order("gone-stage", 16, stage_id=999, probe=True), "would_not_act", "is not running"),
         "false-probe": (
-            order("false-probe", 5, probe=True, policy_hash=policy_hash(STRICT_POLICY)),
+            order("false-probe", 17, probe=True, policy_hash=policy_hash(STRICT_POLICY)),
             "would_not_act",
             "running_disk_spilled_bytes is",
         ),
-        "replay": (order("replay", 4), "refused", "not newer"),
+        "replay": (order("replay", 16), "refused", "not newer"),
     }
     unverified = [unknown.envelope(order("forged", 50), key_id=signer.key_id), unknown.envelope(order("x", 50)), "{"]
     for content in unverified:

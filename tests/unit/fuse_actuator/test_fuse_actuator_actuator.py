@@ -141,6 +141,16 @@ def test_duplicate_and_replay_after_restart_stop_once(scene):
     assert len(scene.manager.stops) == 1
 
 
+def test_refused_signal_is_never_carried_out_later(scene):
+    """A copy of a signal that was refused for its controller's clock is refused when somebody appends it again."""
+    signal = scene.signal(issued_ms=NOW_MS + 40_000, expires_ms=NOW_MS + 100_000)
+
+    assert scene.send(signal) == ("refused", "clock")
+    scene.edge.pass_time(40_000)
+    assert scene.send(signal) == ("refused", "generation")
+    assert scene.manager.stops == []
+
+
 def test_budget_survives_a_restart_and_renews_after_an_hour(scene):
     """A restart does not renew the budget; only the passing of an hour does."""
     scene.send(scene.signal(7))

@@ -15,7 +15,7 @@ from sparkfuse_native_analytics.fuse_controller.controller_policy import read_co
 from sparkfuse_native_analytics.fuse_controller.gates import GATES
 from sparkfuse_native_analytics.fuse_controller.safeguards import Arming
 from sparkfuse_native_analytics.fuse_controller.view import LiveView
-from tests.unit.fuse_controller.scene import NOW_MS, Keys, World, arming
+from tests.unit.fuse_controller.scene import NOW_MS, RULE, Keys, World, arming
 
 
 @pytest.fixture(scope="session")
@@ -75,3 +75,15 @@ def show(world):
                 controller.findings.put(message)
 
     return give
+
+
+@pytest.fixture
+def approval_needed(make_controller):
+    """Return a controller whose rule needs an approval."""
+    controller = make_controller("act")
+    variants = controller.policy.rules[RULE]
+    rule = variants.otherwise.rule
+    needs = dataclasses.replace(rule, fuse=dataclasses.replace(rule.fuse, approval=True))
+    changed = dataclasses.replace(variants, otherwise=type(variants.otherwise)(needs, variants.otherwise.policy_hash))
+    controller.use(dataclasses.replace(controller.policy, rules={RULE: changed}))
+    return controller

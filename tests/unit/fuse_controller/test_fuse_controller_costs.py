@@ -6,6 +6,7 @@ import pytest
 
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_native_analytics.fuse_controller.act_registry import Act
+from sparkfuse_native_analytics.fuse_controller.outcomes import Outcome
 from sparkfuse_native_analytics.fuse_controller.records import verified_record
 from sparkfuse_native_analytics.fuse_controller.scope import Run
 from sparkfuse_native_analytics.fuse_operator.rule_costs import RuleCosts, costs_of
@@ -52,7 +53,7 @@ def test_only_an_act_that_ended_avoids_cost(outcome, expected):
     act = Act("s1", NOW_MS, "act", "cancel_stage", RUN, RULE, "orders", "sales", "data",
               cost_avoided=80.25, currency="USD")  # fmt: skip
 
-    assert costs(verified_record(act, outcome, "", NOW_MS))[1] == expected
+    assert costs(verified_record(act, Outcome(outcome, ""), NOW_MS))[1] == expected
 
 
 def test_report_sums_costs_of_acts_and_probes():

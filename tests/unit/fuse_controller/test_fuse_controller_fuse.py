@@ -8,14 +8,24 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_native_analytics.fuse_controller.act_registry import Act, ActRegistry
 from sparkfuse_native_analytics.fuse_controller.audit_chain import ChainTip, chain_errors
-from sparkfuse_native_analytics.fuse_controller.fuse import Fuse, State, Times, advance, blow, ready
+from sparkfuse_native_analytics.fuse_controller.fuse import (
+    Fuse,
+    State,
+    Times,
+    advance,
+    ask,
+    blow,
+    ready,
+    refuse,
+    settle,
+)
 from sparkfuse_native_analytics.fuse_controller.ladder import next_action
 from sparkfuse_native_analytics.fuse_controller.safeguards import HOUR_MS, Budget
 from sparkfuse_native_analytics.fuse_controller.scope import Run
 
 RUN = Run("prod", "app-1", 0, 5)
-TIMES = Times(cool_down_ms=100, quiet_ms=50)
-CLOSED, OPEN, HALF_OPEN = State.CLOSED, State.OPEN, State.HALF_OPEN
+TIMES = Times(cool_down_ms=100, quiet_ms=50, retry_ms=10)
+CLOSED, OPEN, REFUSED, HALF_OPEN = State.CLOSED, State.OPEN, State.REFUSED, State.HALF_OPEN
 
 
 @pytest.mark.parametrize(
@@ -27,6 +37,8 @@ CLOSED, OPEN, HALF_OPEN = State.CLOSED, State.OPEN, State.HALF_OPEN
         (OPEN, True, 99, OPEN, False),
         (OPEN, False, 100, HALF_OPEN, True),
         (OPEN, True, 100, HALF_OPEN, True),
+        (REFUSED, True, 9, REFUSED, False),
+        (REFUSED, False, 10, HALF_OPEN, True),
         (HALF_OPEN, False, 49, HALF_OPEN, True),
         (HALF_OPEN, False, 50, CLOSED, True),
         (HALF_OPEN, True, 50, HALF_OPEN, True),
@@ -54,12 +66,36 @@ def test_quiet_period_starts_at_last_match():
     assert advance(fuse, False, 90, TIMES).state is CLOSED
 
 
+def test_back_off_doubles_up_to_the_cool_down():
+    """The time to half-open doubles with each refusal or unanswered question, and never exceeds the cool-down."""
+    assert [TIMES.back_off_ms(refusals) for refusals in (1, 2, 3, 4, 5, 9_999)] == [10, 20, 40, 80, 100, 100]
+
+
+def test_contradicted_refusal_restores_the_cool_down():
+    """If another receipt contradicts a refusal, the fuse waits for the whole cool-down since the act."""
+    refused = refuse(blow(Fuse(), 1_000), 1_005)
+    asked = ask(advance(refused, True, 1_015, TIMES), 1_015, 1_014)
+    settled = settle(asked, 1_000)
+
+    assert (asked.state, asked.refusals, asked.evidence_ms) == (REFUSED, 2, 1_014)
+    assert (settled.state, settled.refusals) == (OPEN, 0)
+    assert advance(settled, True, 1_099, TIMES).state is OPEN
+    assert advance(settled, True, 1_100, TIMES).state is HALF_OPEN
+
+
+def test_quiet_period_forgets_refusals():
+    """When the rule has not matched for the quiet period, the next match may blow the fuse immediately."""
+    half_open = advance(refuse(blow(Fuse(), 0), 1), False, 11, TIMES)
+
+    assert advance(half_open, False, 61, TIMES) == Fuse(CLOSED, since_ms=61)
+
+
 class FuseMachine(RuleBasedStateMachine):
     """A state machine for Hypothesis that advances the time and blows the fuse in any order."""
 
     def __init__(self):
         super().__init__()
-        self.fuse, self.now_ms, self.blown_ms = Fuse(), 0, []
+        self.fuse, self.now_ms, self.blown_ms, self.refused_ms = Fuse(), 0, [], []
 
     @rule(step_ms=st.integers(min_value=0, max_value=120), matches=st.booleans())
     def advance_time(self, step_ms, matches):
@@ -74,12 +110,27 @@ class FuseMachine(RuleBasedStateMachine):
         self.fuse = blow(self.fuse, self.now_ms)
         self.blown_ms.append(self.now_ms)
 
+    @precondition(lambda self: self.fuse.state is OPEN)
+    @rule()
+    def hook_refuses(self):
+        """Let the hook refuse the last act."""
+        self.fuse = refuse(self.fuse, self.now_ms)
+        self.refused_ms.append(self.now_ms)
+
+    @precondition(lambda self: self.refused_ms)
+    @rule()
+    def refusal_is_contradicted(self):
+        """Let another receipt contradict the refusal of the last act."""
+        self.fuse = settle(self.fuse, self.blown_ms[-1])
+        self.refused_ms = [at_ms for at_ms in self.refused_ms if at_ms < self.blown_ms[-1]]
+
     @invariant()
     def two_acts_are_a_cool_down_apart(self):
-        """Two consecutive acts are at least one cool-down apart, whatever happens between the acts."""
-        pairs = zip(self.blown_ms, self.blown_ms[1:], strict=False)
+        """Two consecutive acts are a cool-down apart, or a back-off after the refusal of the first one."""
+        for earlier, later in zip(self.blown_ms, self.blown_ms[1:], strict=False):
+            refused = [at_ms for at_ms in self.refused_ms if earlier <= at_ms <= later]
 
-        assert all(later - earlier >= TIMES.cool_down_ms for earlier, later in pairs)
+            assert later - earlier >= TIMES.cool_down_ms or (refused and later - refused[0] >= TIMES.retry_ms)
 
 
 TestFuseMachine = FuseMachine.TestCase

@@ -55,10 +55,12 @@ FORBIDDEN = {
 
 
 def act_before(world, controller, show):
-    """Let the controller act once, and let the hook answer that the signal arrived too late."""
+    """Let the controller act once, and let the hook refuse after it had announced the act."""
     show(controller, *RUNAWAY)
     controller.evaluate(world)
-    controller.read_receipt(answer(world.signals.pop(), "expired"))
+    signal = world.signals.pop()
+    controller.read_receipt(answer(signal, "requested"))
+    controller.read_receipt(answer(signal, "disagrees"))
 
 
 def protecting(policy, *entries):
@@ -543,20 +545,6 @@ def approve(world, controller, signal, **fields):
     approval = Approval(**{"approval_id": "approval-1", "digest": target_digest(signal), "approver": "dana",
                            "issued_ms": NOW_MS, "expires_ms": NOW_MS + 600_000, **fields})  # fmt: skip
     return controller.approvals.put(world.keys.approval(approval), NOW_MS)
-
-
-@pytest.fixture
-def approval_needed(make_controller):
-    """Return a controller whose rule needs an approval."""
-    import dataclasses
-
-    controller = make_controller("act")
-    variants = controller.policy.rules[RULE]
-    rule = variants.otherwise.rule
-    needs = dataclasses.replace(rule, fuse=dataclasses.replace(rule.fuse, approval=True))
-    changed = dataclasses.replace(variants, otherwise=type(variants.otherwise)(needs, variants.otherwise.policy_hash))
-    controller.use(dataclasses.replace(controller.policy, rules={RULE: changed}))
-    return controller
 
 
 def test_act_waits_for_one_approval_and_uses_it_once(world, approval_needed, show):

@@ -11,8 +11,8 @@ import java.util.function.Function;
  * pure function of one {@link GateContext}, so that a test can remove one gate and show what the
  * gate prevents. The first gate that does not pass decides.
  *
- * <p>A signal that passes the admission gates uses up its generation, even if a later gate refuses
- * it.
+ * <p>A signal for this run with a valid signature uses up its generation, even if a gate refuses
+ * it, so that a copy of it is never obeyed later.
  */
 final class Gates {
   /**
@@ -45,7 +45,7 @@ final class Gates {
     final String outcome;
     final String reason;
 
-    /** Whether the signal uses up its generation. */
+    /** Whether the signal is a valid new one for this run. */
     final boolean admitted;
 
     private Verdict(GateContext context, Gate gate, GateResult result) {
@@ -59,7 +59,22 @@ final class Gates {
     boolean passes() {
       return gate == null;
     }
+
+    /**
+     * Returns whether the signal uses up its generation, so that a copy of it is never obeyed
+     * later.
+     *
+     * <p>The signal of a replaced controller uses none, because its epoch is refused for ever.
+     * Switch signals have clock times as generations, so one that is refused for its wrong clock
+     * must not make the next ones old.
+     */
+    boolean spendsGeneration() {
+      return admitted || (!context.isSwitch() && !FOREIGN.contains(gate));
+    }
   }
+
+  /** Gates that refuse signals which were never valid for this run. */
+  private static final List<String> FOREIGN = Arrays.asList("signature", "identity", "epoch");
 
   static final List<Gate> ALL =
       Collections.unmodifiableList(

@@ -128,7 +128,7 @@ final class Hook {
       }
       HookMemory.View before = memory.view(signal, edge.clock.ms());
       Gates.Verdict verdict = decide(record, signed, signal, before, time);
-      if (verdict.admitted) {
+      if (verdict.spendsGeneration()) {
         memory.admit(signal);
       }
       obey(verdict, record, signed, before);

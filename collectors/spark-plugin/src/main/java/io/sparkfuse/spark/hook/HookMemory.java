@@ -49,7 +49,7 @@ final class HookMemory {
     return new View(last[0], last[1], stopsMs.size(), applicationStops, approvals);
   }
 
-  /** Uses up the generation of a signal that was admitted. */
+  /** Uses up the generation of a signal. */
   void admit(Signal signal) {
     long[] last = newest.computeIfAbsent(AdmissionGates.purpose(signal), any -> new long[2]);
     last[0] = Math.max(last[0], signal.getEpoch());
