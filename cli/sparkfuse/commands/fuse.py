@@ -181,8 +181,7 @@ def stop_everything(
     """Prevent every act of the fuse on every application, now."""
     from sparkfuse_native_analytics.fuse_operator import orders
 
-    control = orders.hold(orders.Selection(), reason, _until(for_), orders.STOP_EVERYTHING)
-    _give(control, home, actor, key)
+    _give(orders.stop_everything(reason, _until(for_)), home, actor, key)
 
 
 @commands.command()

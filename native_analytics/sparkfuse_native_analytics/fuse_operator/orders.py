@@ -52,6 +52,11 @@ def hold(selection: Selection, reason: str, until_ms: int, control_id: str = "")
     return selection.apply_to(Control(control_id=control_id, kind=HOLD, reason=reason, until_ms=until_ms))
 
 
+def stop_everything(reason: str, until_ms: int) -> Control:
+    """Return a hold of everything. Its id is new, so no earlier control, whatever its time, replaces it."""
+    return hold(Selection(), reason, until_ms, f"{STOP_EVERYTHING}-{uuid.uuid4().hex[:8]}")
+
+
 def arm(selection: Selection, action: str, reason: str, until_ms: int) -> Control:
     """Return an arming: until ``until_ms``, it allows ``action`` on targets that the selection matches."""
     control_id = f"arm-{uuid.uuid4().hex[:8]}"
@@ -72,10 +77,14 @@ def revoke(key_id: str, reason: str) -> Control:
 
 
 def give(settings: Settings, operator: Operator, control: Control) -> Control:
-    """Set actor and time of a control, sign it and append it to its topic; return the control. Raises TopicError."""
+    """Set actor and time of a control, sign it and append it to its topic; return the control. Raises TopicError.
+
+    Of two controls with one id, the later one is in force. So the time of a release is later than that of the control
+    that it ends, even if the clock of the computer that gave that control was ahead.
+    """
     given = Control()
     given.CopyFrom(control)
-    given.actor, given.issued_ms = operator.name, _now_ms()
+    given.actor, given.issued_ms = operator.name, max(_now_ms(), control.issued_ms + 1)
     signed = sign(given, "controls", APPROVE, operator.key)
     append(settings, "controls", given.control_id, to_json(signed))
     return given

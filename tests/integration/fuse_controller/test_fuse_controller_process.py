@@ -200,7 +200,10 @@ def test_operator_commands_hold_explain_and_verify(bus, make_process, keys, oper
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
-    assert "hold stop-everything: in force" in fuse("stop-everything", "--reason", "drill", "--actor", "dana")
+    given = fuse("stop-everything", "--reason", "drill", "--actor", "dana")
+    assert given.startswith("hold stop-everything-")
+    assert ": in force" in given
+    control_id = given.removeprefix("hold ").partition(":")[0]
     runaway(bus, "app-runaway")
     wait_for_steps(bus, "app-runaway", ["held hold"])
     assert "held by dana: drill" in fuse("why", "app-runaway")
@@ -208,7 +211,7 @@ def test_operator_commands_hold_explain_and_verify(bus, make_process, keys, oper
     assert {(each["kind"], each["actor"]) for each in status["controls"]} == {("hold", "dana"), ("arm", operator.name)}
     assert status["steps_of_last_hour"].items() >= {"armed": 1, "held": 1, "hold_set": 1, "started": 1}.items()
     assert "no hold 'nothing' is in force" in fuse("release", "nothing", "--reason", "x", code=2)
-    assert "released" in fuse("release", "stop-everything", "--reason", "drill is over")
+    assert "released" in fuse("release", control_id, "--reason", "drill is over")
     runaway(bus, "app-runaway")
     wait_for_steps(bus, "app-runaway", ["held hold", "sent"])
     assert f"{len(records(bus)):,} records, the chain is intact" in fuse("audit", "--verify")
