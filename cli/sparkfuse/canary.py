@@ -141,11 +141,20 @@ class Canary:
 
     def _read_from_end(self) -> None:
         """Read each partition from its present end. Raises KafkaException."""
-        ends = []
-        for place in self._places:
-            _, end = self._consumer.get_watermark_offsets(place, timeout=FLUSH_SECONDS)
-            ends.append(TopicPartition(place.topic, place.partition, end))
+        until = time.monotonic() + FLUSH_SECONDS
+        ends = [TopicPartition(place.topic, place.partition, self._end_of(place, until)) for place in self._places]
         self._consumer.assign(ends)
+
+    def _end_of(self, place: TopicPartition, until: float) -> int:
+        """Return the end of a partition; a partition without a leader is asked again until ``until``."""
+        while True:
+            try:
+                _, end = self._consumer.get_watermark_offsets(place, timeout=FLUSH_SECONDS)
+            except KafkaException:
+                if time.monotonic() > until or self._stop.wait(POLL_SECONDS):
+                    raise
+            else:
+                return int(end)
 
     def _finding_ms(self, app_id: str, stage_id: int, patience_seconds: float) -> int | None:
         """Return the broker's time of the finding in ms, None if it does not arrive in time."""

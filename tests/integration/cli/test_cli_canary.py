@@ -91,8 +91,8 @@ def test_delay_is_measured_to_the_finding_of_the_probe(kafka_bootstrap: str, top
         answer = canary.probe(patience_seconds=60)
         pipeline.join()
 
+    assert answer.outcome == FOUND, answer
     assert seen.is_set()
-    assert answer.outcome == FOUND
     assert answer.delay_seconds is not None
     assert 0 <= answer.delay_seconds < 60
 
@@ -104,7 +104,7 @@ def test_applications_change_after_some_probes(
     monkeypatch.setattr("sparkfuse.canary.PROBES_OF_APPLICATION", 2)
     with canary_of(kafka_bootstrap, topic_prefix) as canary:
         for _ in range(3):
-            canary.probe(patience_seconds=0)
+            assert canary.probe(patience_seconds=0).outcome == MISSED
     sent = facts(kafka_bootstrap, topic_prefix, wanted=3 * 4 + 4)
 
     assert len({fact.app_id for fact in sent}) == 2
