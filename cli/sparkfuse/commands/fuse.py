@@ -62,7 +62,7 @@ def status(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     audit = _ask(lambda: state.read_audit(settings))
     book, in_force = _ask(lambda: state.read_controls(settings, _trusted(settings, home)))
     recent = [record for record in audit.records if now_ms - record.at_ms < HOUR_MS]
-    pending = audit.pending_approvals(now_ms)
+    pending, paused = audit.pending_approvals(now_ms), audit.pause()
     protected = _policies(settings).safeguards.protected
     if as_json:
         print_json(
@@ -70,6 +70,7 @@ def status(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
                 "epoch": audit.epoch,
                 "audit_records": len(audit.records),
                 "audit_errors": list(audit.errors),
+                "paused": record_row(paused) if paused else None,
                 "steps_of_last_hour": count_steps(recent),
                 "controls": [control_row(control) for control in in_force],
                 "unverified_controls": book.unverified(),
@@ -81,6 +82,8 @@ def status(home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     typer.echo(
         f"Controller: epoch {audit.epoch}; audit log: {len(audit.records)} records, {chain_state(audit.errors)}."
     )
+    if paused:
+        typer.echo(f"Paused since {moment(paused.at_ms)} (gate {paused.gate}): {paused.reason}.")
     steps = ", ".join(f"{count} {step}" for step, count in count_steps(recent).items()) or "none"
     typer.echo(f"Steps of the last hour: {steps}.")
     for key, reason in book.unverified().items():
@@ -100,7 +103,7 @@ def why(app_id: str, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     settings = settings_of_stack(home)
     audit = _ask(lambda: state.read_audit(settings))
     receipts = _ask(lambda: state.read_receipts(settings, app_id))
-    steps = [record_row(record) for record in audit.of_application(app_id)] + [receipt_row(each) for each in receipts]
+    steps = [record_row(record) for record in audit.about(app_id, _now_ms())] + [receipt_row(each) for each in receipts]
     steps.sort(key=lambda row: str(row["at_ms"]), reverse=True)
     if as_json:
         print_json(steps)

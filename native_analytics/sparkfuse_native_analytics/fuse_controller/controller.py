@@ -30,8 +30,9 @@ from sparkfuse_native_analytics.fuse_controller.keys import KeyRing
 from sparkfuse_native_analytics.fuse_controller.ladder import next_action
 from sparkfuse_native_analytics.fuse_controller.outcomes import OutcomeBook
 from sparkfuse_native_analytics.fuse_controller.probes import PROBED
+from sparkfuse_native_analytics.fuse_controller.recorded_refusals import Pauses, RecordedRefusals
 from sparkfuse_native_analytics.fuse_controller.records import Step, Target
-from sparkfuse_native_analytics.fuse_controller.scope import Run, Scope
+from sparkfuse_native_analytics.fuse_controller.scope import Run
 from sparkfuse_native_analytics.fuse_controller.signing import target_digest
 from sparkfuse_native_analytics.fuse_controller.silences import SilencesUnknownError
 from sparkfuse_native_analytics.fuse_controller.view import Ending, LiveView, RunningWork
@@ -64,7 +65,8 @@ class FuseController:
         self.stopped_clusters: frozenset[str] = frozenset()
         self._gates = tuple(gates.values())
         self._dashboard_url = dashboard_url
-        self._recorded_gates: dict[Scope, str] = {}
+        self._refusals = RecordedRefusals()
+        self._pauses = Pauses()
         self.use(policy)
 
     def use(self, policy: ControllerPolicy) -> None:
@@ -106,8 +108,8 @@ class FuseController:
         self._record_stopped_clusters(fleet, environment)
         refused = [record for case in fleet.cases() for record in self._carry_out(case, environment)]
         self.audit.write(environment, refused)
-        scopes = fleet.scopes()
-        self._recorded_gates = {scope: gate for scope, gate in self._recorded_gates.items() if scope in scopes}
+        self._refusals.keep(fleet.scopes())
+        self._record_pause(environment, prevents=bool(fleet.candidates))
 
     def probe(self, environment: Environment) -> None:
         """Probe running work for which no finding fires, as the control sample in the record of probes.
@@ -141,11 +143,10 @@ class FuseController:
         refused, scope = refusal(case, self._gates), case.candidate.scope
         if refused is None:
             self._act(case, environment)
-        elif refused.step is not None and self._recorded_gates.get(scope) != refused.gate:
+        if self._refusals.is_new(scope, refused, case.now_ms) and refused and refused.step:
             mode, policy = self.policy.mode(case.variant.rule), case.variant.rule.fuse
             step = Step(refused.step, mode, policy.actions[0] if policy else WARN, refused.reason, refused.gate)
             yield records.case_record(case, step, environment.now_ms())
-        self._recorded_gates[scope] = refused.gate if refused else ""
 
     def _act(self, case: Case, environment: Environment) -> None:
         now_ms = environment.now_ms()
@@ -270,6 +271,15 @@ class FuseController:
         known += [(act, self.outcomes.changed(act)) for act in unconfirmed]
         verified = [records.verified_record(act, found, now_ms) for act, found in known if found]
         self.audit.write(environment, verified)
+
+    def _record_pause(self, environment: Environment, *, prevents: bool) -> None:
+        """Record the beginning and the end of a time in which the controller acts for no application."""
+        now_ms = environment.now_ms()
+        change = self._pauses.change(environment.health(), now_ms, prevents=prevents)
+        if change is not None:
+            record = records.controller_record(change.step, change.reason, now_ms, gate=change.gate)
+            self.audit.write(environment, [record])
+            self._pauses.recorded(change, now_ms)
 
     def _record_stopped_clusters(self, fleet: Fleet, environment: Environment) -> None:
         stopped = fleet.stopped_clusters()

@@ -20,7 +20,7 @@ from sparkfuse_rules.rule import SEVERITIES
 MIN_COMPLETENESS = 0.99
 # The hook tolerates three times this difference before it refuses a signal.
 MAX_CLOCK_SKEW_MS = 10_000
-HELD, OVER_BUDGET = "held", "over_budget"
+HELD, OVER_BUDGET, NOT_CONFIRMED = "held", "over_budget", "not_confirmed"
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,27 @@ class Refusal:
 Gate = Callable[[Case], Refusal | None]
 
 
+def unhealthy(health: Health) -> Refusal | None:
+    """Return the gate that refuses every case, because the controller is behind or its clock is wrong."""
+    return _caught_up(health) or _clock(health)
+
+
 def caught_up(case: Case) -> Refusal | None:
     """Refuse while a partition is not read to its end: unread records may contain a hold or a finding's end."""
-    return Refusal("caught_up", None, f"the controller is behind: {case.health.behind}") if case.health.behind else None
+    return _caught_up(case.health)
 
 
 def clock(case: Case) -> Refusal | None:
     """Refuse if the controller's clock differs from the broker's, because ages and expiries depend on it."""
-    skew = case.health.clock_skew_ms
+    return _clock(case.health)
+
+
+def _caught_up(health: Health) -> Refusal | None:
+    return Refusal("caught_up", None, f"the controller is behind: {health.behind}") if health.behind else None
+
+
+def _clock(health: Health) -> Refusal | None:
+    skew = health.clock_skew_ms
     if skew is None:
         return Refusal("clock", None, "the controller's clock was not compared with the broker's yet")
     if abs(skew) > MAX_CLOCK_SKEW_MS:
@@ -118,7 +131,9 @@ def recent_finding(case: Case) -> Refusal | None:
 def own_view(case: Case) -> Refusal | None:
     """Refuse if the rule does not match on the target's latest row that the controller has read."""
     if case.match is None:
-        return Refusal("view", None, "the rule does not hold for the latest row of its target")
+        return Refusal(
+            "view", NOT_CONFIRMED, "the rule, or the `when` of its policy, is false for the target's latest row"
+        )
     return None
 
 

@@ -57,8 +57,16 @@ FORGET_MS = 7 * 24 * 3_600_000
 AGREED_MS = MINUTE_MS
 WOULD_ACT_ANSWER = "would_act"
 _ANSWERS = (WOULD_ACT_ANSWER, "would_not_act")
-# The longest name of a gate; a longer text is not the name of a gate.
-MAX_GATE = 32
+# The gates of the hook and of the external actuator. Any other name in a receipt becomes OTHER_GATE, because each name
+# of a gate is a label of a metric.
+ANSWERING_GATES = frozenset(
+    (
+        "signature", "identity", "timestamp", "clock", "lifetime", "epoch", "generation", "announced", "policy", "mode",
+        "job", "hold", "armed", "approval", "budget", "shared_driver", "blind", "target", "manager", "attempt", "start",
+        "evidence", PREDICATE, "pause",
+    )
+)  # fmt: skip
+OTHER_GATE = "other"
 SUCCEEDED = "succeeded"
 # The column that a row has only if its run or stage has ended.
 _OUTLIVED = "outlived_ms"
@@ -170,7 +178,7 @@ class ProbeBook:
         self._reachable.add(probe.run)
         if receipt.outcome not in _ANSWERS:
             return
-        gate = receipt.gate if len(receipt.gate) <= MAX_GATE else ""
+        gate = receipt.gate if receipt.gate in ANSWERING_GATES or not receipt.gate else OTHER_GATE
         contested = bool(probe.answer) and (probe.answer, probe.gate) != (receipt.outcome, gate)
         self._probes[probe.signal_id] = (
             replace(probe, contested=True) if contested else replace(probe, answer=receipt.outcome, gate=gate)

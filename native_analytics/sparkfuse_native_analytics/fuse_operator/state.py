@@ -14,6 +14,7 @@ from sparkfuse_contracts.wire import RecordError, from_json
 from sparkfuse_native_analytics.fuse_controller.act_registry import ACT_MODE, SENT, VERIFIED
 from sparkfuse_native_analytics.fuse_controller.approvals import REQUESTED
 from sparkfuse_native_analytics.fuse_controller.audit_chain import chain_errors
+from sparkfuse_native_analytics.fuse_controller.controller import STARTED
 from sparkfuse_native_analytics.fuse_controller.controls import ControlBook
 from sparkfuse_native_analytics.fuse_controller.keys import KeyRing
 from sparkfuse_native_analytics.fuse_controller.probes import (
@@ -24,10 +25,12 @@ from sparkfuse_native_analytics.fuse_controller.probes import (
     ProbeRecords,
     probe_records,
 )
+from sparkfuse_native_analytics.fuse_controller.recorded_refusals import PAUSED, RESUMED
 from sparkfuse_native_analytics.fuse_operator.rule_costs import RuleCosts, costs_of
 from sparkfuse_native_analytics.topic_records import read_all
 
 HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,24 @@ class AuditLogView:
     def of_application(self, app_id: str) -> list[AuditRecord]:
         """Return the records about one application."""
         return [record for record in self.records if record.app_id == app_id]
+
+    def about(self, app_id: str, now_ms: int) -> list[AuditRecord]:
+        """Return the records about one application, and the pauses of the controller while the application ran.
+
+        If no record states when the application started, the pauses of the last day are returned.
+        """
+        own = self.of_application(app_id)
+        since_ms = min((record.app_start_ms for record in own if record.app_start_ms), default=now_ms - DAY_MS)
+        pauses = [record for record in self.records if record.step in (PAUSED, RESUMED) and record.at_ms >= since_ms]
+        return own + pauses
+
+    def pause(self) -> AuditRecord | None:
+        """Return the record of the pause that has not ended; None if the controller evaluates findings."""
+        last = None
+        for record in self.records:
+            if record.step in (PAUSED, RESUMED, STARTED):
+                last = record
+        return last if last is not None and last.step == PAUSED else None
 
     def pending_approvals(self, now_ms: int) -> list[AuditRecord]:
         """Return the last hour's requests for approval that no later record used."""

@@ -1,4 +1,4 @@
-"""Tests what is said about a longer level: what changed with it, and that a person can accept it."""
+"""Tests the description of a longer level: what changed with it, and its acceptance by a person."""
 
 from __future__ import annotations
 
