@@ -198,12 +198,18 @@ def arm(
     rule: Annotated[str, typer.Option("--rule", help="Id of the rule.")],
     action: Annotated[str, typer.Option("--action", help="The action to allow, such as cancel_query.")],
     reason: Reason, job: Job = "", app: App = "", cluster: Cluster = "", for_: For = "90d",
+    replay_since: Annotated[str, typer.Option("--replay", help="How far back stored runs are replayed.")] = "60d",
+    without_replay: Annotated[
+        str, typer.Option("--without-replay", help="Arm without a replay, for this reason.")
+    ] = "",
     home: Home = DEFAULT_HOME, actor: Actor = "", key: Key = None,
 ) -> None:  # fmt: skip
     """Allow one action of one rule.
 
-    The arming is refused unless enough healthy runs of the rule were probed and none had a false probe.
+    The arming is refused unless enough healthy runs of the rule were probed and none had a false probe, and if the
+    rule would have acted on a stored run that succeeded.
     """
+    from sparkfuse.commands.fuse_replay import replay_for_arming
     from sparkfuse_native_analytics.fuse_operator import orders, state
 
     settings = settings_of_stack(home)
@@ -215,7 +221,9 @@ def arm(
     for variant in variants:
         if short := probes.of(rule, variant.policy_hash).shortfall(policy.safeguards.arming.probes):
             raise StartError(f"{rule} cannot be armed: {short} (see `sparkfuse fuse report`)", USAGE)
-    _give(orders.arm(orders.Selection(cluster, rule, job, app), action, reason, _until(for_)), home, actor, key)
+    replayed = f"none: {without_replay}" if without_replay else replay_for_arming(policy, rule, replay_since, job, home)
+    selection = orders.Selection(cluster, rule, job, app)
+    _give(orders.arm(selection, action, reason, _until(for_), replayed), home, actor, key)
 
 
 @commands.command()

@@ -36,6 +36,7 @@ def control_row(control: Control) -> dict[str, object]:
         "job": control.job, "app": control.app, "action": control.action, "key_id": control.key_id,
         "actor": control.actor, "reason": control.reason,
         "until": _iso(control.until_ms) if control.HasField("until_ms") else None,
+        "replay": control.replay or None,
     }  # fmt: skip
 
 
@@ -103,10 +104,10 @@ def _moment_of(row: dict[str, object]) -> str | None:
 
 def print_controls(controls: Sequence[Control]) -> None:
     """Print the holds, armings and revocations in force."""
-    headings = ["id", "kind", "what", "by", "reason", "until"]
+    headings = ["id", "kind", "what", "by", "reason", "until", "replay"]
     rows = [
         (each.control_id, each.kind, _selection(each), each.actor, each.reason,
-         moment(each.until_ms) if each.HasField("until_ms") else "for ever")
+         moment(each.until_ms) if each.HasField("until_ms") else "for ever", each.replay)
         for each in controls
     ]  # fmt: skip
     if rows:

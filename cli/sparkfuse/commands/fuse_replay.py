@@ -17,6 +17,9 @@ from sparkfuse.stack.errors import USAGE, StartError
 if TYPE_CHECKING:
     from sparkfuse_native_analytics.backtest import PolicyReplay
     from sparkfuse_native_analytics.fuse_controller.controller_policy import ControllerPolicy
+    from sparkfuse_rules.rule import Rule
+
+_WITHOUT = "`sparkfuse fuse replay` shows the runs; `--without-replay REASON` arms anyway"
 
 
 def run_replay(policy: ControllerPolicy, rule: str, since: str, job: str, home: Path, as_json: bool) -> None:
@@ -25,29 +28,50 @@ def run_replay(policy: ControllerPolicy, rule: str, since: str, job: str, home: 
     Raises:
         StartError: the time or the rule is not valid, or the store does not answer, has no tables, or has older tables.
     """
-    from sparkfuse_native_analytics.backtest import StoreOlderError, replay_live_rows
-
     if rule not in policy.rules:
         raise StartError(f"the rule {rule!r} has no fuse; rules with a fuse are: {', '.join(policy.rules)}", USAGE)
-    variants = policy.rules[rule]
-    since_ms = int(time.time() * 1000) - duration_ms("--since", since)
-
-    try:
-        found = ask(
-            home,
-            lambda client: replay_live_rows(
-                client,
-                lambda job_key: variant.rule if (variant := variants.for_job(job_key)) else None,
-                since_ms,
-                job or None,
-            ),
-        )
-    except StoreOlderError as error:
-        raise StartError(str(error)) from error
+    found = _replay(policy, rule, "--since", since, "*", home, job or None)
     if as_json:
         print_json([dataclasses.asdict(each) for each in found])
     else:
         _show(rule, found)
+
+
+def replay_for_arming(policy: ControllerPolicy, rule: str, since: str, job_pattern: str, home: Path) -> str:
+    """Replay the policy over the runs of the jobs that the arming selects; return the result for the audit log.
+
+    Raises:
+        StartError: the replay prevents the arming, or the store does not answer, has no tables, or has older tables.
+    """
+    from sparkfuse_native_analytics.fuse_operator.replay_evidence import replay_evidence
+
+    try:
+        found = _replay(policy, rule, "--replay", since, job_pattern or "*", home)
+    except StartError as error:
+        raise StartError(f"{rule} cannot be armed without a replay: {error} ({_WITHOUT})", error.exit_code) from error
+    evidence = replay_evidence(found, since, policy.safeguards.arming.probes)
+    if evidence.refusal:
+        raise StartError(f"{rule} cannot be armed: {evidence.refusal} ({_WITHOUT})", USAGE)
+    return evidence.text
+
+
+def _replay(
+    policy: ControllerPolicy, rule: str, option: str, since: str, job_pattern: str, home: Path, job: str | None = None
+) -> list[PolicyReplay]:
+    from sparkfuse_native_analytics.backtest import StoreOlderError, replay_live_rows
+    from sparkfuse_native_analytics.fuse_controller.patterns import matches
+
+    variants = policy.rules[rule]
+    since_ms = int(time.time() * 1000) - duration_ms(option, since)
+
+    def for_job(job_key: str) -> Rule | None:
+        variant = variants.for_job(job_key) if matches(job_pattern, job_key) else None
+        return variant.rule if variant else None
+
+    try:
+        return ask(home, lambda client: replay_live_rows(client, for_job, since_ms, job))
+    except StoreOlderError as error:
+        raise StartError(str(error)) from error
 
 
 def _show(rule: str, found: list[PolicyReplay]) -> None:

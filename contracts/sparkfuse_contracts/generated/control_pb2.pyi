@@ -5,7 +5,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Control(_message.Message):
-    __slots__ = ("control_id", "kind", "released", "actor", "reason", "cluster", "rule", "job", "app", "action", "key_id", "issued_ms", "until_ms")
+    __slots__ = ("control_id", "kind", "released", "actor", "reason", "cluster", "rule", "job", "app", "action", "key_id", "issued_ms", "until_ms", "replay")
     CONTROL_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     RELEASED_FIELD_NUMBER: _ClassVar[int]
@@ -19,6 +19,7 @@ class Control(_message.Message):
     KEY_ID_FIELD_NUMBER: _ClassVar[int]
     ISSUED_MS_FIELD_NUMBER: _ClassVar[int]
     UNTIL_MS_FIELD_NUMBER: _ClassVar[int]
+    REPLAY_FIELD_NUMBER: _ClassVar[int]
     control_id: str
     kind: str
     released: bool
@@ -32,4 +33,5 @@ class Control(_message.Message):
     key_id: str
     issued_ms: int
     until_ms: int
-    def __init__(self, control_id: _Optional[str] = ..., kind: _Optional[str] = ..., released: bool = ..., actor: _Optional[str] = ..., reason: _Optional[str] = ..., cluster: _Optional[str] = ..., rule: _Optional[str] = ..., job: _Optional[str] = ..., app: _Optional[str] = ..., action: _Optional[str] = ..., key_id: _Optional[str] = ..., issued_ms: _Optional[int] = ..., until_ms: _Optional[int] = ...) -> None: ...
+    replay: str
+    def __init__(self, control_id: _Optional[str] = ..., kind: _Optional[str] = ..., released: bool = ..., actor: _Optional[str] = ..., reason: _Optional[str] = ..., cluster: _Optional[str] = ..., rule: _Optional[str] = ..., job: _Optional[str] = ..., app: _Optional[str] = ..., action: _Optional[str] = ..., key_id: _Optional[str] = ..., issued_ms: _Optional[int] = ..., until_ms: _Optional[int] = ..., replay: _Optional[str] = ...) -> None: ...

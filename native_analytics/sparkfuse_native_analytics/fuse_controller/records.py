@@ -209,7 +209,7 @@ def verified_record(act: Act, found: Outcome, now_ms: int) -> AuditRecord:
 def order_record(control: Control, now_ms: int) -> AuditRecord:
     """Return the audit record of a person's order: the beginning or the end of a hold or an arming."""
     steps = {("hold", False): HOLD_SET, ("hold", True): HOLD_RELEASED, ("arm", False): ARMED, ("arm", True): DISARMED}
-    observed = {"issued_ms": str(control.issued_ms), "app": control.app}
+    observed = {"issued_ms": str(control.issued_ms), "app": control.app, "replay": control.replay}
     if control.HasField("until_ms"):
         observed["until_ms"] = str(control.until_ms)
     return _clean(

@@ -57,10 +57,14 @@ def stop_everything(reason: str, until_ms: int) -> Control:
     return hold(Selection(), reason, until_ms, f"{STOP_EVERYTHING}-{uuid.uuid4().hex[:8]}")
 
 
-def arm(selection: Selection, action: str, reason: str, until_ms: int) -> Control:
-    """Return an arming: until ``until_ms``, it allows ``action`` on targets that the selection matches."""
+def arm(selection: Selection, action: str, reason: str, until_ms: int, replay: str = "") -> Control:
+    """Return an arming: until ``until_ms``, it allows ``action`` on targets that the selection matches.
+
+    ``replay`` is the result of the replay of stored rows, or why there was none; empty if none was asked for.
+    """
     control_id = f"arm-{uuid.uuid4().hex[:8]}"
-    return selection.apply_to(Control(control_id=control_id, kind=ARM, action=action, reason=reason, until_ms=until_ms))
+    control = Control(control_id=control_id, kind=ARM, action=action, reason=reason, until_ms=until_ms, replay=replay)
+    return selection.apply_to(control)
 
 
 def release(control: Control, reason: str) -> Control:

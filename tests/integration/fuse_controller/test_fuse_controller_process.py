@@ -218,6 +218,18 @@ def test_operator_commands_hold_explain_and_verify(bus, make_process, keys, oper
     assert "0 of 300 healthy runs were probed" in fuse(
         "arm", "--rule", RULE, "--action", "cancel_stage", "--reason", "x", code=2, SPARKFUSE_CONFIG=""
     ).replace("\n", " ")
+    rule = ("arm", "--rule", RULE, "--action", "cancel_stage", "--reason", "x")
+    no_store = {"SPARKFUSE_CLICKHOUSE_URL": "http://127.0.0.1:1/sparkfuse"}
+    assert f"{RULE} cannot be armed without a replay" in fuse(*rule, code=3, **no_store)
+    assert ": in force" in fuse(*rule, "--without-replay", "the store is new", **no_store)
+    wait_for(
+        lambda: (
+            [each.observed["replay"] for each in records(bus) if "replay" in each.observed]
+            == ["none: the store is new"]
+        ),
+        WAIT_SECONDS,
+        "the record of the arming",
+    )
     assert process.stop() == 0
 
 

@@ -12,9 +12,13 @@ from typing import Any
 import pytest
 from clickhouse_connect.driver.client import Client
 
+from sparkfuse.commands.fuse_replay import replay_for_arming
+from sparkfuse.stack.errors import StartError
 from sparkfuse_contracts.generated.live_pb2 import AppLive, LiveRow, StageLive
 from sparkfuse_contracts.settings import Settings
-from sparkfuse_native_analytics.backtest import replay_live_rows
+from sparkfuse_native_analytics.backtest import PolicyReplay, replay_live_rows
+from sparkfuse_native_analytics.fuse_controller.controller_policy import read_policies
+from sparkfuse_native_analytics.fuse_operator.replay_evidence import ReplayEvidence, replay_evidence
 from sparkfuse_native_analytics.store.client import connect
 from sparkfuse_native_analytics.store.migrate import migrate
 from sparkfuse_rules.catalog import load_catalog
@@ -109,3 +113,37 @@ def test_command_prints_the_replay(environment):
         (["quiet", "spilling"], ["spilling"])
     ]
     assert (wrong.returncode, "has no fuse" in wrong.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("params", "job", "probes", "expected"),
+    [
+        pytest.param({}, "", 300, "would have acted on spilling, although", id="would act on a healthy run"),
+        pytest.param({"budget_bytes": 50_000_000_000}, "", 300, "0 of 2 healthy runs", id="would not act"),
+        pytest.param({}, "other_*", 300, "has no healthy run", id="no run of the selected jobs"),
+        pytest.param({}, "other_*", 0, "0 of 0 healthy runs", id="no evidence is required"),
+    ],
+)
+def test_replay_can_prevent_an_arming(environment, monkeypatch, tmp_path, params, job, probes, expected):
+    """A rule is not armed if its policy would have acted on a stored run of the selected jobs that succeeded."""
+    monkeypatch.setenv("SPARKFUSE_CLICKHOUSE_URL", environment["SPARKFUSE_CLICKHOUSE_URL"])
+    configuration = tmp_path / "sparkfuse.yaml"
+    configuration.write_text(json.dumps({"rules": {RULE.id: {"params": params}} if params else {},
+                                         "fuse": {"arming": {"probes": probes}}}))  # fmt: skip
+    policy = read_policies(Settings.from_environment({"SPARKFUSE_CONFIG": str(configuration)}))
+    try:
+        found = replay_for_arming(policy, RULE.id, "1d", job, tmp_path)
+    except StartError as error:
+        found = f"refused: {error}"
+
+    assert expected in found
+    assert found.startswith("refused") is ("healthy runs" not in expected)
+
+
+def test_conditions_without_columns_prevent_no_arming():
+    """If stored rows cannot show a condition, an act in the replay is stated, but it is not a certain error."""
+    partial = PolicyReplay(STUCK.id, "h", ("succeeded_tasks >= 3",), ["app-1"], ["app-1"])
+
+    assert replay_evidence([partial], "60d", 300) == ReplayEvidence(
+        "60d: would act on 1 of 1 healthy runs and on 0 of 0 failed runs; not checked: succeeded_tasks >= 3"
+    )
