@@ -19,6 +19,8 @@ from sparkfuse_native_analytics.fuse_controller.probes import ProbeBook, ProbeRe
 from sparkfuse_native_analytics.fuse_controller.signing import sign
 
 SIGNALS = "signals"
+# Larger sequence numbers and epochs would leave no valid number for the next record.
+MAX_NUMBER = 2**62
 _log = logging.getLogger("sparkfuse.fuse_controller")
 
 
@@ -45,16 +47,21 @@ class AuditLog:
         """Return the generation of the next signal: the sequence number of the record that announces it."""
         return self._tip.next_sequence()
 
-    def read(self, content: bytes, record: AuditRecord, appended_ms: int | None) -> None:
+    def read(self, content: bytes, record: AuditRecord, appended_ms: int | None) -> str | None:
         """Add a record that this or an earlier controller wrote, with the broker's time of the record if it is known.
 
-        Raises FencedError if a later controller wrote the record.
+        Returns why the record is rejected, else None. Raises FencedError if a later controller wrote the record.
         """
+        if not (0 < record.sequence < MAX_NUMBER and 0 < record.epoch < MAX_NUMBER):
+            return (
+                f"the sequence {record.sequence} or the epoch {record.epoch} is not a number that a controller writes"
+            )
         if self.epoch and record.epoch > self.epoch:
             raise FencedError(f"a fuse controller of epoch {record.epoch} has taken over from epoch {self.epoch}")
         if record.sequence > self._tip.sequence:
             self._tip = self._tip.after(content, record)
             self._remember(record, appended_ms)
+        return None
 
     def start(self, environment: Environment, first: AuditRecord) -> None:
         """Begin a new epoch after the whole log was read. Raises OSError or FencedError."""

@@ -19,6 +19,8 @@ from sparkfuse_contracts.wire import to_json
 from sparkfuse_native_analytics.fuse_controller.environment import FencedError
 
 ANSWER_SECONDS = 10.0
+# How long the broker may take to tell where a topic ends, just before an act.
+ENDS_SECONDS = 1.0
 # A transaction that is not committed within this time is aborted: a signal must not arrive late.
 TRANSACTION_SECONDS = 10.0
 MOST_RECORDS = 5000
@@ -79,7 +81,10 @@ class Inputs:
         # Whether each partition is at its end now, and when that was last the case; 0 if never.
         self._at_end: dict[Partition, bool] = {}
         self._end_seen: dict[Partition, float] = {}
+        # The last end that was reached: after compaction, it can be later than the last record.
+        self._end_offsets: dict[Partition, int] = {}
         self._checked = 0.0
+        self._asked: dict[Partition, int] | None = {}
         try:
             self._add_partitions()
         except KafkaException as error:
@@ -101,6 +106,7 @@ class Inputs:
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001  the client's public name for it
                 self._at_end[partition] = True
                 self._end_seen[partition] = time.monotonic()
+                self._end_offsets[partition] = message.offset() or 0
         return found
 
     def check(self) -> None:
@@ -123,6 +129,28 @@ class Inputs:
         for partition, at_end in self._at_end.items():
             if not at_end and now - self._end_seen[partition] > BEHIND_SECONDS:
                 return f"partition {partition.number} of {partition.topic} is not read to its end"
+        return ""
+
+    def ask_ends(self, topic: str) -> None:
+        """Ask the broker where the partitions of a topic end now; `unread` compares with these ends."""
+        places = [place for place in self._consumer.assignment() if self._topics[place.topic] == topic]
+        self._asked = None
+        try:
+            ranges = [(place, self._range(place.topic, place.partition, ENDS_SECONDS)) for place in places]
+        except KafkaException:
+            return
+        # An empty partition has no position, because no record was read from it.
+        self._asked = {Partition(topic, place.partition): high for place, (low, high) in ranges if high > low}
+
+    def unread(self) -> str:
+        """Return a sentence if a partition was not read to the end that `ask_ends` found, or if no end was found."""
+        if self._asked is None:
+            return "the broker does not answer"
+        for place in self._consumer.position(self._consumer.assignment()):
+            partition = Partition(self._topics[place.topic], place.partition)
+            reached = max(place.offset, self._end_offsets.get(partition, 0))
+            if reached < self._asked.get(partition, 0):
+                return f"partition {partition.number} of {partition.topic} has unread records"
         return ""
 
     def caught_up(self) -> bool:
@@ -166,8 +194,8 @@ class Inputs:
                 place.offset = self._range(topic, place.partition)[1]
         return list(places)
 
-    def _range(self, topic: str, number: int) -> tuple[int, int]:
-        low, high = self._consumer.get_watermark_offsets(Place(topic, number), timeout=ANSWER_SECONDS)
+    def _range(self, topic: str, number: int, seconds: float = ANSWER_SECONDS) -> tuple[int, int]:
+        low, high = self._consumer.get_watermark_offsets(Place(topic, number), timeout=seconds)
         return int(low), int(high)
 
 

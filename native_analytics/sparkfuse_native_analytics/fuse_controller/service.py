@@ -34,6 +34,7 @@ READ_SECONDS = 0.5
 # Without new records, only the age of the evidence changes, so it is enough to evaluate every few seconds.
 EVALUATE_SECONDS = 5.0
 PROBE_SECONDS = 5.0
+CONTROLS = "controls"
 POLICY_VALID, POLICY_INVALID = "policy_valid", "policy_invalid"
 _log = logging.getLogger("sparkfuse.fuse_controller")
 
@@ -82,14 +83,18 @@ class FuseControllerService:
         return time.time_ns() // 1_000_000
 
     def refresh(self) -> None:
-        """Process records until the partitions are at their ends, at most for a second."""
+        """Process records until none arrives and each order that the broker has stored is read, at most for a second.
+
+        If an order remains unread, `health` says so, and nothing is stopped.
+        """
+        self._inputs.ask_ends(CONTROLS)
         until = time.monotonic() + 1.0
-        while self._process(self._inputs.read(0.05)) and time.monotonic() < until:
+        while (self._process(self._inputs.read(0.05)) or self._inputs.unread()) and time.monotonic() < until:
             pass
 
     def health(self) -> Health:
         """Return whether all partitions were read to their end, and how far the local clock differs from Kafka's."""
-        return Health(self._inputs.behind(), self._broker_clock.skew_ms(self.now_ms()))
+        return Health(self._inputs.behind() or self._inputs.unread(), self._broker_clock.skew_ms(self.now_ms()))
 
     def silences(self) -> Sequence[Silence]:
         """Ask each Alertmanager. Raises SilencesUnknownError."""
@@ -148,8 +153,10 @@ class FuseControllerService:
             if reason := self._controller.approvals.put(message.value(), _appended_ms(message)):
                 self._write_dead_letter(message, reason)
         for message in received.get("audit", ()):
-            if (record := self._read(message, AuditRecord)) is not None:
-                self._controller.audit.read(message.value() or b"", record, _appended_ms(message))
+            if (record := self._read(message, AuditRecord)) is not None and (
+                reason := self._controller.audit.read(message.value() or b"", record, _appended_ms(message))
+            ):
+                self._write_dead_letter(message, reason)
         for message in received.get("receipts", ()):
             if (receipt := self._read(message, Receipt)) is not None:
                 self._controller.read_receipt(receipt)

@@ -1,0 +1,172 @@
+"""Tests that no record of any topic ends the fuse controller, makes it act, or keeps it from the next real act."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.wire import to_json
+from sparkfuse_native_analytics.fuse_controller import service as service_module
+from sparkfuse_native_analytics.fuse_controller.controller_metrics import ControllerMetrics
+from tests.unit.fuse_controller.hostile_records import (
+    broken,
+    hostile_audit_records,
+    hostile_controls,
+    hostile_evidence,
+    hostile_findings,
+    hostile_rows,
+)
+from tests.unit.fuse_controller.scene import NOW_MS, Keys, application_row, finding, healthy_row, hold, live_row
+
+LOG_APPEND_TIME = 2
+
+
+@dataclass
+class StoredMessage:
+    """A record as the Kafka client returns it."""
+
+    content: bytes | None
+    record_key: bytes = b"c-1"
+
+    def key(self):
+        return self.record_key
+
+    def value(self):
+        return self.content
+
+    def topic(self):
+        return "sparkfuse.test"
+
+    def partition(self):
+        return 0
+
+    def offset(self):
+        return 0
+
+    def timestamp(self):
+        return LOG_APPEND_TIME, NOW_MS
+
+
+@dataclass
+class Topics:
+    """Stands for the inputs and outputs of the service; the integration tests use a broker."""
+
+    world: Any
+    letters: list[Any] = field(default_factory=list)
+
+    def write(self, audit, signals):
+        return self.world.write(audit, signals)
+
+    def write_dead_letter(self, letter):
+        self.letters.append(letter)
+
+
+@pytest.fixture
+def topics(world):
+    return Topics(world)
+
+
+@pytest.fixture
+def service(world, topics, make_controller, monkeypatch):
+    """Return the real service around a controller in mode act, without Kafka."""
+    monkeypatch.setattr(service_module, "Inputs", lambda *_: topics)
+    monkeypatch.setattr(service_module, "Outputs", lambda *_: topics)
+    controller = make_controller("act")
+    found = service_module.FuseControllerService(
+        Settings.from_environment({}), controller, None, ControllerMetrics(CollectorRegistry())
+    )
+    found.now_ms = lambda: world.time_ms
+    return found
+
+
+def feed(service, topic, *contents):
+    service._process({topic: [StoredMessage(each) for each in contents]})
+
+
+def acts_on_a_runaway(service, world, controller):
+    """Return whether the controller still acts on a runaway stage."""
+    before = len(world.acts)
+    feed(service, "live", live_row("app-last", seq=2).SerializeToString())
+    feed(service, "findings", to_json(finding("app-last")))
+    controller.evaluate(world)
+    return [signal.app_id for signal in world.acts[before:]] == ["app-last"]
+
+
+BROKEN = [
+    (topic, name)
+    for topic in ("live", "findings", "receipts", "audit", "approvals", "controls")
+    for name in broken(topic)
+]
+
+
+@pytest.mark.parametrize(("topic", "name"), BROKEN, ids=[f"{topic}: {name}" for topic, name in BROKEN])
+def test_broken_record_is_a_dead_letter(service, world, topics, topic, name):
+    """A record that is no message of its topic becomes a dead letter; only a broken control keeps the fuse from acting."""
+    feed(service, topic, broken(topic)[name])
+
+    assert len(topics.letters) == 1
+    assert topics.letters[0].reason
+    assert acts_on_a_runaway(service, world, service._controller) is (topic != "controls")
+
+
+@pytest.mark.parametrize("name", hostile_findings())
+def test_hostile_finding_causes_no_act(service, world, name):
+    """A finding with impossible values causes no act on healthy work, and the next act is possible."""
+    feed(service, "live", *(healthy_row(f"app-{n}").SerializeToString() for n in range(3)))
+    feed(service, "findings", to_json(hostile_findings()[name]))
+    service._controller.evaluate(world)
+
+    assert world.acts == []
+    assert acts_on_a_runaway(service, world, service._controller)
+
+
+def test_hostile_evidence_of_every_rule_causes_no_act(service, world):
+    """Evidence of findings that is no number, or no number of 64 bits, is unknown for every rule with a fuse."""
+    rows = [healthy_row("app-1"), application_row("app-1", "running")]
+    for found in hostile_evidence():
+        feed(service, "live", *(row.SerializeToString() for row in rows))
+        feed(service, "findings", to_json(found))
+    service._controller.evaluate(world)
+
+    assert world.acts == []
+    assert acts_on_a_runaway(service, world, service._controller)
+
+
+@pytest.mark.parametrize("name", hostile_rows())
+def test_hostile_row_causes_no_act(service, world, name):
+    """A row with impossible values causes no act without a finding, and the next act is possible."""
+    feed(service, "live", hostile_rows()[name].SerializeToString())
+    service._controller.evaluate(world)
+    service._controller.probe(world)
+
+    assert world.acts == []
+    assert acts_on_a_runaway(service, world, service._controller)
+
+
+@pytest.mark.parametrize("name", hostile_controls(Keys()))
+def test_hostile_control_holds_everything(service, world, topics, name):
+    """A control that cannot be verified is a dead letter, and nothing is stopped until a person replaces it."""
+    feed(service, "controls", hostile_controls(world.keys)[name])
+
+    assert len(topics.letters) == 1
+    assert not acts_on_a_runaway(service, world, service._controller)
+    feed(service, "controls", world.keys.control(hold("c-1", released=True, issued_ms=NOW_MS)))
+    assert acts_on_a_runaway(service, world, service._controller)
+
+
+@pytest.mark.parametrize("name", hostile_audit_records())
+def test_hostile_audit_record_does_not_end_the_next_controller(world, make_controller, name):
+    """A controller can begin an epoch and act after an audit record with impossible numbers."""
+    record = hostile_audit_records()[name]
+    controller = make_controller("act", start=False)
+    controller.audit.read(to_json(record), record, NOW_MS)
+    controller.start(world)
+    controller.findings.put(finding())
+    controller.view.add([live_row().SerializeToString()])
+    controller.evaluate(world)
+
+    assert len(world.acts) == 1
