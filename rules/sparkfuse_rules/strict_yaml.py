@@ -41,7 +41,8 @@ def read_mapping(path: Path) -> Mapping[str, Any]:
     """Return the mapping in a YAML file; an empty file gives an empty mapping. Raises RuleError."""
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)  # noqa: S506  a safe loader
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    # PyYAML raises ValueError for impossible dates and numbers that are too long, TypeError for a list as a key.
+    except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
         raise RuleError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from error
     return mapping(str(path), {} if content is None else content)
 

@@ -25,6 +25,8 @@ FORGET_MS = 2 * HOUR_MS
 # What a verified record observed if the receipts of its signal contradict each other: some are lost or forged.
 RECEIPTS, CONTRADICTORY = "receipts", "contradictory"
 _EVIDENCE = "window_end_ms"
+# The digits of the largest number of 64 bits; Python refuses to read a number with thousands of digits.
+MAX_DIGITS = 19
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ def _run(record: AuditRecord) -> Run:
 def _evidence_ms(record: AuditRecord) -> int:
     """Return the end of the window of the row on which a step was based; 0 if the record does not contain it."""
     text = record.observed.get(_EVIDENCE, "")
-    return int(text) if text.isdecimal() else 0
+    return int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else 0
 
 
 def _act(act_id: str, record: AuditRecord, at_ms: int) -> Act:

@@ -262,9 +262,10 @@ def _typed(kind: str, text: str | None) -> str | float | int | bool | None:
     if kind == "bool":
         return text == "true"
     try:
-        return float(text) if kind == "double" else int(text)
+        value = float(text) if kind == "double" else int(text)
     except ValueError:  # a value that is not a number counts as absent, so the rule does not match
         return None
+    return value if isinstance(value, float) or -(2**63) <= value < 2**63 else None
 
 
 def _endings(rows: pa.Table, watched: frozenset[Run]) -> list[Ending]:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -19,6 +20,13 @@ from sparkfuse_contracts.wire import from_json, to_json
 from sparkfuse_native_analytics.fuse_controller.audit_chain import chain_errors
 from sparkfuse_native_analytics.fuse_controller.signing import verify
 from sparkfuse_native_analytics.fuse_operator import orders
+from tests.unit.fuse_controller.hostile_records import (
+    HOSTILE_NUMBERS,
+    broken,
+    hostile_evidence,
+    hostile_findings,
+    hostile_rows,
+)
 from tests.unit.fuse_controller.scene import RULE, finding, healthy_row, live_row
 from tests.waiting import wait_for
 
@@ -179,6 +187,30 @@ def test_deleted_configuration_disarms(bus, make_process, operator, tmp_path):
     runaway(bus, "app-runaway")
     wait_for_steps(bus, "app-runaway", ["would_act"])
 
+    assert process.stop() == 0
+
+
+@pytest.mark.timeout(300)
+def test_hostile_records_become_dead_letters(bus, make_process, operator):
+    """Each record that is no message is a dead letter; no hostile record causes an act or prevents the next one."""
+    arm(bus, operator)
+    process = make_process("act")
+    topics = ("live", "findings", "receipts", "approvals")
+    for topic in topics:
+        bus.put(topic, *(("app-hostile", content) for content in broken(topic).values()))
+    bus.put("live", *(("app-1", row.SerializeToString()) for row in hostile_rows().values()))
+    found = [*hostile_findings().values(), *(each for text in HOSTILE_NUMBERS for each in hostile_evidence(text))]
+    bus.put("findings", *(("f", to_json(each)) for each in found))
+    expected = Counter({f"{bus.prefix}.{topic}": len(broken(topic)) for topic in topics})
+    wait_for(
+        lambda: Counter(from_json(DeadLetter, each.value()).topic for each in bus.all_of("dead-letters")) == expected,
+        WAIT_SECONDS,
+        "a dead letter of each broken record",
+    )
+    runaway(bus, "app-runaway")
+    wait_for_steps(bus, "app-runaway", ["sent"])
+
+    assert [record.app_id for record in records(bus) if record.step == "sent"] == ["app-runaway"]
     assert process.stop() == 0
 
 

@@ -100,16 +100,18 @@ def hostile_findings() -> dict[str, Finding]:
     }
 
 
-def hostile_evidence() -> list[Finding]:
-    """Return findings of every rule with a fuse, whose evidence has impossible values in all columns of detection."""
+HOSTILE_NUMBERS = ("9" * 30, "-" + "9" * 30, "9" * 5_000, "1e999", "nan", "", "\x00", "true")
+
+
+def hostile_evidence(text: str) -> list[Finding]:
+    """Return a finding of every rule with a fuse, with ``text`` in each column that detection adds."""
     added = {name for columns in VIEWS.values() for name, column in columns.items() if "detect" in column.tags}
     found = []
-    for number, text in enumerate(("9" * 30, "-" + "9" * 30, "9" * 5_000, "1e999", "nan", "", "\x00", "true")):
-        for rule in load_catalog().values():
-            if rule.fuse is not None:
-                each = finding("app-1", query_id=1, task_id=1, evidence=dict.fromkeys(added, text))
-                each.finding_id, each.rule = f"{rule.id}-{number}", rule.id
-                found.append(each)
+    for rule in load_catalog().values():
+        if rule.fuse is not None:
+            each = finding("app-1", query_id=1, task_id=1, evidence=dict.fromkeys(added, text))
+            each.finding_id, each.rule = rule.id, rule.id
+            found.append(each)
     return found
 
 
@@ -120,7 +122,9 @@ def hostile_rows() -> dict[str, LiveRow]:
         "only a view": LiveRow(view="stage_live"),
         "a view without its columns": LiveRow(view="stage_live", app_id="app-1", window_end_ms=NOW_MS),
         "an unknown view": LiveRow(view="x" * 1_000, app_id="app-1", window_end_ms=NOW_MS),
-        "columns of another view": LiveRow(view="app_live", app_id="app-1", window_end_ms=NOW_MS, stage=StageLive(stage_id=3)),
+        "columns of another view": LiveRow(
+            view="app_live", app_id="app-1", window_end_ms=NOW_MS, stage=StageLive(stage_id=3)
+        ),
         "the largest time": live_row(now_ms=LARGEST, seq=LARGEST),
         "the smallest time": live_row(now_ms=SMALLEST, seq=SMALLEST),
         "completeness is not a number": live_row(completeness=float("nan")),

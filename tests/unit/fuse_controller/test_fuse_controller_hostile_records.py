@@ -12,7 +12,9 @@ from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import to_json
 from sparkfuse_native_analytics.fuse_controller import service as service_module
 from sparkfuse_native_analytics.fuse_controller.controller_metrics import ControllerMetrics
+from sparkfuse_native_analytics.fuse_controller.controller_policy import PolicyReloader
 from tests.unit.fuse_controller.hostile_records import (
+    HOSTILE_NUMBERS,
     broken,
     hostile_audit_records,
     hostile_controls,
@@ -79,7 +81,7 @@ def service(world, topics, make_controller, monkeypatch):
     found = service_module.FuseControllerService(
         Settings.from_environment({}), controller, None, ControllerMetrics(CollectorRegistry())
     )
-    found.now_ms = lambda: world.time_ms
+    monkeypatch.setattr(found, "now_ms", lambda: world.time_ms)
     return found
 
 
@@ -105,7 +107,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("topic", "name"), BROKEN, ids=[f"{topic}: {name}" for topic, name in BROKEN])
 def test_broken_record_is_a_dead_letter(service, world, topics, topic, name):
-    """A record that is no message of its topic becomes a dead letter; only a broken control keeps the fuse from acting."""
+    """A record that is no message of its topic is a dead letter; only a broken control keeps the fuse from acting."""
     feed(service, topic, broken(topic)[name])
 
     assert len(topics.letters) == 1
@@ -124,12 +126,12 @@ def test_hostile_finding_causes_no_act(service, world, name):
     assert acts_on_a_runaway(service, world, service._controller)
 
 
-def test_hostile_evidence_of_every_rule_causes_no_act(service, world):
-    """Evidence of findings that is no number, or no number of 64 bits, is unknown for every rule with a fuse."""
-    rows = [healthy_row("app-1"), application_row("app-1", "running")]
-    for found in hostile_evidence():
-        feed(service, "live", *(row.SerializeToString() for row in rows))
-        feed(service, "findings", to_json(found))
+@pytest.mark.parametrize("text", HOSTILE_NUMBERS, ids=range(len(HOSTILE_NUMBERS)))
+def test_hostile_evidence_of_every_rule_causes_no_act(service, world, text):
+    """Evidence that is no number, or no number of 64 bits, is unknown for every rule with a fuse."""
+    feed(service, "live", healthy_row("app-1").SerializeToString())
+    feed(service, "live", application_row("app-1", "running").SerializeToString())
+    feed(service, "findings", *(to_json(each) for each in hostile_evidence(text)))
     service._controller.evaluate(world)
 
     assert world.acts == []
@@ -170,3 +172,40 @@ def test_hostile_audit_record_does_not_end_the_next_controller(world, make_contr
     controller.evaluate(world)
 
     assert len(world.acts) == 1
+
+
+CONFIGURATIONS = {
+    "torn": b"fuse: {budget: {job_per_hour: ",
+    "not UTF-8": b"fuse: \xff\xfe",
+    "a NUL": b"fuse: {arming: {probes: 1}}\x00",
+    "deep": b"fuse: " + b"[" * 10_000,
+    "5,000 digits": b"fuse: {budget: {job_per_hour: " + b"9" * 5_000 + b"}}",
+    "not a number": b"fuse: {big_picture: {share: .nan}}",
+    "infinite": b"fuse: {budget: {global_per_hour: .inf}}",
+    "negative": b"fuse: {arming: {probes: -1}}",
+    "a duplicate key": b"fuse: {arming: {probes: 300}, arming: {probes: 0}}",
+    "a list of rules": b"rules: [stage_runaway_spill]",
+    "an object that YAML would create": b"fuse: !!python/object/apply:os.system [exit]",
+    "an impossible date": b"holds: [{reason: x, until: 2026-13-40}]",
+    "a list as a key": b"? [a]\n: 1\n",
+    "an unknown mode": b"rules: {stage_runaway_spill: {fuse: {mode: kill}}}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_hostile_configuration_is_shadow(world, make_controller, show, tmp_path, name):
+    """If sparkfuse.yaml is not valid, every rule is in shadow mode, and the error is known."""
+    path = tmp_path / "sparkfuse.yaml"
+    path.write_bytes(b"rules: {}")
+    controller = make_controller("act", configuration=path)
+    environment = {"SPARKFUSE_CONFIG": str(path), "SPARKFUSE_FUSE_MODE": "act", "SPARKFUSE_SIGNING_KEY": str(path)}
+    reloader = PolicyReloader(Settings.from_environment(environment))
+    path.write_bytes(CONFIGURATIONS[name])
+    policy = reloader.reload()
+    controller.use(policy)
+    show(controller, live_row(), finding())
+    controller.evaluate(world)
+
+    assert policy.error
+    assert world.acts == []
+    assert world.steps == ["would_act"]
