@@ -19,7 +19,7 @@ from sparkfuse_contracts.wire import to_json
 from sparkfuse_native_analytics.fuse_controller.environment import FencedError
 
 ANSWER_SECONDS = 10.0
-# How long the broker may take to tell where a topic ends, just before an act.
+# How long the broker may take to report where a topic ends, just before an act.
 ENDS_SECONDS = 1.0
 # A transaction that is not committed within this time is aborted: a signal must not arrive late.
 TRANSACTION_SECONDS = 10.0

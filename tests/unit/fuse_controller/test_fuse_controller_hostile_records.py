@@ -55,7 +55,7 @@ class StoredMessage:
 
 @dataclass
 class Topics:
-    """Stands for the inputs and outputs of the service; the integration tests use a broker."""
+    """The inputs and outputs of the service in memory; the integration tests use a broker."""
 
     world: Any
     letters: list[Any] = field(default_factory=list)
