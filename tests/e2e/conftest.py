@@ -69,10 +69,21 @@ class RunningStack:
             command, capture_output=True, text=True, check=False, env={**os.environ, **self.addresses}
         )
 
-    def arm(self, rule: str, action: str) -> None:
-        """Allow an action of a rule."""
+    def arm(self, rule: str, action: str, job: str = "*") -> None:
+        """Allow an action of a rule for the jobs that match a pattern."""
         done = self.command(
-            "fuse", "arm", "--rule", rule, "--action", action, "--reason", "test", "--home", str(self.home)
+            "fuse",
+            "arm",
+            "--rule",
+            rule,
+            "--action",
+            action,
+            "--job",
+            job,
+            "--reason",
+            "test",
+            "--home",
+            str(self.home),
         )
         assert done.returncode == 0, done.stderr
 
@@ -93,14 +104,19 @@ class RunningStack:
 
 
 @contextlib.contextmanager
-def running_stack(folder: Path, configuration: str, armed: Iterable[tuple[str, str]]) -> Iterator[RunningStack]:
-    """Run `sparkfuse up` on free ports with the text of a sparkfuse.yaml; ``armed`` are rules and their actions."""
+def running_stack(
+    folder: Path, configuration: str, armed: Iterable[tuple[str, str]], *arguments: str
+) -> Iterator[RunningStack]:
+    """Run `sparkfuse up` on free ports with the text of a sparkfuse.yaml; ``armed`` are rules and their actions.
+
+    ``arguments`` are more arguments of `sparkfuse up`.
+    """
     home, file = folder / "stack", folder / "sparkfuse.yaml"
     home.mkdir()
     file.write_text(configuration)
     with Receiver() as receiver, (home / "up.log").open("wb") as log:
         up = subprocess.Popen(
-            [*UP, "--home", str(home), "--webhook", receiver.url],
+            [*UP, "--home", str(home), "--webhook", receiver.url, *arguments],
             stdout=log,
             stderr=subprocess.STDOUT,
             env={**os.environ, "SPARKFUSE_CONFIG": str(file)},

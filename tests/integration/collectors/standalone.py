@@ -15,14 +15,16 @@ START_SECONDS = 120
 
 
 @contextlib.contextmanager
-def standalone_master(version: str, folder: Path, web_port: int | None = None) -> Iterator[str]:
+def standalone_master(
+    version: str, folder: Path, web_port: int | None = None, cores: int = 2, memory: str = "1g"
+) -> Iterator[str]:
     """Yield the address of a master with one registered worker; the files of its executors are in the folder."""
     home = next(ENVIRONMENTS[version].parents[1].glob("lib/python*/site-packages/pyspark"))
     port, free_port, worker_ui = free_ports(3)
     master_ui = web_port or free_port
     address = f"spark://127.0.0.1:{port}"
     master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port)]
-    worker = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "2", "--memory", "1g"]
+    worker = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", str(cores), "--memory", memory]
     commands = {
         "master": [*master, "--webui-port", str(master_ui)],
         "worker": [*worker, "--webui-port", str(worker_ui), "--work-dir", str(folder / "work"), address],

@@ -191,6 +191,10 @@ class Target:
         latest = {task.task_id: task for task in self._facts.of("task_progress")}
         return [task for task in latest.values() if task.task_id not in ended]
 
+    def executors(self) -> set[str]:
+        """Return the ids of all executors that have registered at the driver."""
+        return {each.executor_id for each in self._facts.of("executor_added")} - {"driver"}
+
     def send(self, signal_id: str, generation: int, **changes: object) -> None:
         """Send a signal about the first running stage."""
         tasks = wait_for(self.running, 240, "a running task with progress")

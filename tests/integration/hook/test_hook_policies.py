@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
+import psutil
 import pytest
 from google.protobuf.json_format import Parse
 
@@ -29,6 +30,9 @@ SMALL = {
     "task_failures": {"min_failing_hosts": 1},
     "application_costly": {"budget": 10_000},
     "deadline_at_risk": {"long_missed_ms": 2_000},
+    "executor_churn": {"page_lost": 3, "max_since_success_ms": 20_000},
+    "gc_pressure": {},
+    "task_spinning": {"min_stalled_ms": 15_000},
 }
 STOPS = {
     "task_stuck": "kill_task",
@@ -36,11 +40,24 @@ STOPS = {
     "task_failures": "cancel_stage",
     "application_costly": "stop_application",
     "deadline_at_risk": "stop_application",
+    "executor_churn": "stop_application",
+    "gc_pressure": "warn",
+    "task_spinning": "warn",
 }
 # A core-millisecond costs one unit of money, so that a budget is used within seconds.
 SETTINGS = {
     "application_costly": {"spark.sparkfuse.price.coreHour": "3600000"},
     "deadline_at_risk": {"spark.sparkfuse.deadline": "1s"},
+    # A killed executor fails the task that it runs.
+    "executor_churn": {"spark.master": "local-cluster[2,1,600]", "spark.task.maxFailures": "1000"},
+    # Cached objects fill the heap of 600 MB almost completely.
+    "gc_pressure": {
+        "spark.master": "local-cluster[3,1,600]",
+        "spark.executor.memory": "600m",
+        "spark.testing.reservedMemory": "1",
+        "spark.memory.fraction": "0.8",
+        "spark.memory.storageFraction": "0.99",
+    },
 }
 
 
@@ -58,6 +75,24 @@ class Runaway:
         self.target, self.job, self.rule_id = target, target.job, rule_id
         self._operator, self._fuse, self._numbers = operator, fuse, count(1)
         fuse.control(operator, control_id="arm", kind="arm", rule=rule_id, action=STOPS[rule_id])
+
+    def lose_executors(self, number: int) -> None:
+        """Kill executors one after the other, each after it has registered at the driver."""
+        killed: set[str] = set()
+        while len(killed) < number:
+            executor_id = wait_for(lambda: next(iter(self.target.executors() - killed), None), 240, "an executor")
+            self.process_of(executor_id).kill()
+            killed.add(executor_id)
+
+    def process_of(self, executor_id: str) -> psutil.Process:
+        """Return the JVM of an executor."""
+        wanted = ["--executor-id", executor_id]
+        for process in psutil.process_iter(["name", "cmdline"]):
+            command = process.info["cmdline"] or []
+            pairs = [command[place : place + 2] for place in range(len(command))]
+            if process.info["name"] == "java" and self.target.app_id in command and wanted in pairs:
+                return process
+        raise AssertionError(f"no process of executor {executor_id}")
 
     def ask(self, **changes: object) -> dict:
         """Send one signal, and return its last receipt."""
@@ -103,6 +138,7 @@ def run(start, fuse, tmp_path: Path) -> Callable[[str, str], Runaway]:
             "spark.sparkfuse.fuse.policies": str(policies),
             "spark.test.case": case,
             "spark.master": "local[2,10]",
+            "spark.executor.memory": "600m",
             **SETTINGS.get(rule_id, {}),
         }
         target, operator = start("spark35", "policy_cases.py", **settings)
@@ -167,6 +203,77 @@ def test_application_is_stopped_with_approval(run, rule_id, counter, least):
     assert receipt["outcome"] == "ended", receipt
     assert int(receipt["observed"][counter]) >= least
     assert "shut down" in runaway.job.wait_for_line("ERROR")
+
+
+def test_owner_of_a_spinning_task_is_warned(run):
+    """If a task computes without reading or writing, the hook agrees with the warning and stops nothing."""
+    runaway = run("task_spinning", "spinning")
+    [task, _] = wait_for(lambda: len(found := runaway.target.running()) == 2 and found, 240, "the tasks")
+    receipt = runaway.agreed(stage_id=task.stage_id, task_id=task.task_id)
+
+    assert receipt["outcome"] == "warned"
+    assert float(receipt["observed"]["task_cpu_percent"]) >= 50
+    assert len(runaway.target.running()) == 2
+
+
+def test_task_that_computes_between_rows_is_not_spinning(run):
+    """If a task computes for 5 ms for each row that it reads, the hook does not agree."""
+    runaway, receipts = run("task_spinning", "computing"), []
+
+    def records() -> int:
+        return max((each.input_records for each in runaway.target.running()), default=0)
+
+    wait_for(lambda: records() > 100, 240, "rows")
+    [task, *_] = runaway.target.running()
+    while records() < 8_000:
+        receipts.append(runaway.ask(stage_id=task.stage_id, task_id=task.task_id))
+
+    assert {(each["outcome"], each.get("gate")) for each in receipts} == {("disagrees", "predicate")}
+
+
+def test_owner_of_collecting_executors_is_warned(run):
+    """If the heaps of all executors are full of objects, more than half of the time goes to collections."""
+    receipt = run("gc_pressure", "collecting").agreed()
+
+    assert receipt["outcome"] == "warned"
+    assert float(receipt["observed"]["application_gc_percent"]) >= 50
+
+
+def test_garbage_in_free_heaps_causes_no_warning(run):
+    """If the same query creates the same garbage in heaps with free memory, the hook does not agree."""
+    runaway = run("gc_pressure", "garbage")
+    receipts = [wait_for(lambda: (found := runaway.ask())["outcome"] != "blind" and found, 240, "samples")]
+    receipts += [runaway.ask() for _ in range(8)]
+
+    assert {(each["outcome"], each.get("gate")) for each in receipts} == {("disagrees", "predicate")}
+
+
+def test_application_that_loses_its_executors_is_stopped(run):
+    """If executors die and no task succeeds, the owner is warned, and then the application is stopped."""
+    runaway, whole = run("executor_churn", "hanging"), {"stage_id": None, "stage_attempt": None}
+    assert runaway.ask(**whole)["gate"] == "predicate"
+    runaway.lose_executors(4)
+    assert runaway.agreed(action="warn", **whole)["outcome"] == "warned"
+    receipt = runaway.agreed(**whole)
+
+    assert receipt["outcome"] == "ended", receipt
+    assert int(receipt["observed"]["application_lost_executors"]) >= 3
+    assert runaway.job.wait_for_line("ERROR")
+
+
+def test_application_that_succeeds_despite_lost_executors_continues(run):
+    """If as many executors are lost while tasks still succeed, the hook does not agree."""
+    runaway, whole = run("executor_churn", "succeeding"), {"stage_id": None, "stage_attempt": None}
+    runaway.lose_executors(4)
+
+    def after_the_losses() -> dict | None:
+        found = runaway.ask(**whole)
+        return found if int(found["observed"].get("application_lost_executors", 0)) >= 3 else None
+
+    receipt = wait_for(after_the_losses, 240, "the losses")
+
+    assert (receipt["outcome"], receipt["gate"]) == ("disagrees", "predicate")
+    assert "application_since_success_ms" in receipt["reason"]
 
 
 @pytest.mark.parametrize("rule_id", ["application_costly", "deadline_at_risk"])

@@ -1,4 +1,4 @@
-"""One job for each policy that acts; the setting `spark.test.case` selects it.
+"""One job for each policy of the hook; the setting `spark.test.case` selects it.
 
 A task that hangs reads a named pipe that nobody writes, so it uses no CPU. The pipe is created beside the file that
 `spark.test.until` names.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from pyspark import TaskContext
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 import sparkfuse
 
@@ -54,8 +56,54 @@ def doomed(number: int) -> int:
     return number
 
 
+def spin(number: int) -> int:
+    """Compute without reading until the file exists."""
+    while not Path(until).exists():
+        number = (number * 31 + 7) % 1_000_003
+    return number
+
+
+def compute(rows: Iterator[Row]) -> Iterator[int]:
+    """Compute for 5 ms for each row that is read."""
+    for row in rows:
+        end = time.monotonic() + 0.005
+        while time.monotonic() < end:
+            pass
+        yield len(row.value)
+
+
+def fill_heap() -> None:
+    """Cache objects until the storage memory of the executors is full.
+
+    Each row consists of several objects, so each collection of the old generation takes long.
+    """
+    rows = spark.range(0, 18_000_000, 1, 90).selectExpr("cast(id as string)")._jdf.javaRDD()
+    rows.persist(context._jvm.org.apache.spark.storage.StorageLevel.MEMORY_ONLY())
+    rows.count()
+
+
+def succeed(number: int) -> int:
+    """Return ``number`` after a moment."""
+    time.sleep(0.2)
+    return number
+
+
 try:
-    if case == "stuck":
+    if case == "spinning":
+        context.parallelize([1, 2], 2).foreach(spin)
+    elif case == "computing":
+        path = pipe + ".text"
+        spark.range(80_000).selectExpr("repeat(cast(id as string), 250)").write.text(path)
+        print("RESULT", spark.read.text(path).rdd.mapPartitions(compute).sum(), flush=True)
+    elif case in ("collecting", "garbage"):
+        if case == "collecting":
+            fill_heap()
+        garbage = spark.range(0, 10**12, 1, 3).selectExpr("sum(length(repeat(cast(id as string), 500)))")
+        print("RESULT", garbage.collect(), flush=True)
+    elif case == "succeeding":
+        while not Path(until).exists():
+            context.parallelize(range(8), 8).map(succeed).collect()
+    elif case == "stuck":
         print("RESULT", context.parallelize([1, 2, 3, 4], 4).map(stuck).collect(), flush=True)
     elif case == "doomed":
         print("RESULT", context.parallelize([1, 2], 2).map(doomed).collect(), flush=True)

@@ -1,0 +1,38 @@
+"""One application for each policy of the external actuator. Usage: external_cases.py CASE.
+
+`hung` and `healthy` run one job that never ends; the test stops the driver of `hung` with SIGSTOP.
+`zombie` ends, but its stop hangs, so it keeps its executors; `zombie_task` also leaves a task that ignores its kill.
+"""
+
+import sys
+import threading
+import time
+
+from pyspark.sql import SparkSession
+
+case = sys.argv[1]
+spark = SparkSession.builder.appName(case).getOrCreate()
+context = spark.sparkContext
+print("APPLICATION", context.applicationId, flush=True)
+assert context.parallelize([1, 2], 2).sum() == 3
+if case in ("hung", "healthy"):
+    context.parallelize([1], 1).foreach(lambda _: time.sleep(7_200))
+elif case == "zombie_task":
+
+    def sleep_in_jvm() -> None:
+        """Run a task that does not check whether it was killed."""
+        context.setJobGroup("sleeping", "a job that is cancelled")
+        spark.range(1).selectExpr("java_method('java.lang.Thread', 'sleep', id + 7200000L)").collect()
+
+    threading.Thread(target=sleep_in_jvm, daemon=True).start()
+    tracker = context.statusTracker()
+    while not any(
+        stage.numActiveTasks for each in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(each))
+    ):
+        time.sleep(0.1)
+    # The plugin reports a running task a few seconds after its start.
+    time.sleep(5)
+    context.cancelJobGroup("sleeping")
+print("STOPPING", flush=True)
+spark.stop()
+print("STOPPED", flush=True)
