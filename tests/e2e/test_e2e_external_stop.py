@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +21,6 @@ from sparkfuse.stack.layout import free_ports
 from sparkfuse.stack.process import Process
 from sparkfuse_contracts.settings import Settings
 from tests.e2e.conftest import RunningStack, running_stack
-from tests.integration.collectors.spark_runs import ENVIRONMENTS
 from tests.integration.collectors.standalone import standalone_master
 from tests.waiting import wait_for
 
@@ -45,17 +43,14 @@ CONFIGURATION = yaml.safe_dump(
 class Cluster:
     """A standalone master, and the jobs that the test starts on it."""
 
-    def __init__(self, address: str, url: str, filters: Path) -> None:
-        self.url, self._address, self._filters = url, address, filters
+    def __init__(self, address: str, url: str) -> None:
+        self.url, self._address = url, address
         self.jobs: dict[str, Process] = {}
 
     def start(self, stack: RunningStack, case: str) -> None:
-        """Start the job of a case; the stop of zombies hangs in a filter of Spark's web interface."""
+        """Start the job of a case."""
         settings = {"spark.master": self._address, "spark.cores.max": "1", "spark.executor.memory": "500m",
                     "spark.sparkfuse.fuse": "act"}  # fmt: skip
-        if case.startswith("zombie"):
-            settings |= {"spark.ui.enabled": "true", "spark.ui.port": "0", "spark.ui.filters": "HangingFilter",
-                         "spark.driver.extraClassPath": str(self._filters)}  # fmt: skip
         self.jobs[case] = stack.start_job(case, JOBS / "external_cases.py", (case,), **settings)
 
     def state(self, app_id: str) -> str:
@@ -86,12 +81,8 @@ class Cluster:
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     """Start a master and a worker for four applications."""
     (port,) = free_ports(1)
-    [spark] = ENVIRONMENTS["spark35"].parents[1].glob("lib/python*/site-packages/pyspark")
-    filters = tmp_path / "filters"
-    compiler = ["javac", "-cp", f"{spark}/jars/*", "-d", str(filters), str(JOBS / "HangingFilter.java")]
-    subprocess.run(compiler, check=True, capture_output=True)
     with standalone_master("spark35", tmp_path, port, cores=4, memory="4g") as address:
-        started = Cluster(address, f"http://127.0.0.1:{port}", filters)
+        started = Cluster(address, f"http://127.0.0.1:{port}")
         try:
             yield started
         finally:
@@ -130,7 +121,7 @@ def test_hung_and_zombie_applications_are_ended(cluster: Cluster, stack: Running
         cluster.start(stack, case)
     ids = {case: cluster.line(case, "APPLICATION") for case in cluster.jobs}
     for case in ("zombie", "zombie_task"):
-        cluster.line(case, "STOPPING")
+        cluster.line(case, "ENDED")
     cluster.driver("hung").send_signal(signal.SIGSTOP)
 
     for case in ("zombie", "zombie_task"):

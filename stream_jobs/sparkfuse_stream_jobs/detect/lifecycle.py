@@ -82,9 +82,10 @@ class Lifecycle:
         if kind in EVENT_ROWS:
             return severities
         ended = state.ended_ms.value() is not None
-        if ended and kind != "application":
+        outlived = kind == "task" and row.task.HasField("outlived_ms")
+        if ended and kind != "application" and not outlived:
             return None
-        if ended or (kind == "task" and row.task.HasField("outlived_ms")):
+        if ended or outlived:
             return {rule_id: severity for rule_id, severity in severities.items() if rule_id in self.post_end_rules}
         return severities
 

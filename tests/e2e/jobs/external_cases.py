@@ -1,7 +1,8 @@
 """One application for each policy of the external actuator. Usage: external_cases.py CASE.
 
 `hung` and `healthy` run one job that never ends; the test stops the driver of `hung` with SIGSTOP.
-`zombie` ends, but its stop hangs, so it keeps its executors; `zombie_task` also leaves a task that ignores its kill.
+`zombie` reports its end, as `stop` does first, and then hangs, so it keeps its executors; `zombie_task` also leaves a
+task that ignores its kill.
 """
 
 import sys
@@ -20,9 +21,10 @@ if case in ("hung", "healthy"):
 elif case == "zombie_task":
 
     def sleep_in_jvm() -> None:
-        """Run a task that does not check whether it was killed."""
+        """Run a task that does not check whether it was killed; as a query, Spark would interrupt it."""
         context.setJobGroup("sleeping", "a job that is cancelled")
-        spark.range(1).selectExpr("java_method('java.lang.Thread', 'sleep', id + 7200000L)").collect()
+        sleeping = spark.range(1).selectExpr("java_method('java.lang.Thread', 'sleep', id + 7200000L)")
+        sleeping._jdf.javaRDD().count()
 
     threading.Thread(target=sleep_in_jvm, daemon=True).start()
     tracker = context.statusTracker()
@@ -33,6 +35,7 @@ elif case == "zombie_task":
     # The plugin reports a running task a few seconds after its start.
     time.sleep(5)
     context.cancelJobGroup("sleeping")
-print("STOPPING", flush=True)
-spark.stop()
-print("STOPPED", flush=True)
+end = context._jvm.org.apache.spark.scheduler.SparkListenerApplicationEnd(int(time.time() * 1000))
+context._jsc.sc().listenerBus().post(end)
+print("ENDED", flush=True)
+time.sleep(7_200)

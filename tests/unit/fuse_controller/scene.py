@@ -208,3 +208,8 @@ def answer(signal: Signal, outcome: str, **fields) -> Receipt:
     return Receipt(**{"receipt_id": f"{signal.signal_id}-{outcome}", "signal_id": signal.signal_id,
                       "cluster": signal.cluster, "app_id": signal.app_id, "outcome": outcome, "at_ms": NOW_MS,
                       **fields})  # fmt: skip
+
+
+def put(world: World, controller: FuseController, control: Control) -> str | None:
+    """Give the controller a signed control; return why it is rejected, else None."""
+    return controller.controls.put(control.control_id, world.keys.control(control), world.time_ms)

@@ -8,36 +8,26 @@ from dataclasses import replace
 import pytest
 
 from sparkfuse_contracts.generated.approval_pb2 import Approval
-from sparkfuse_contracts.generated.control_pb2 import Control
-from sparkfuse_contracts.generated.receipt_pb2 import Receipt
 from sparkfuse_native_analytics.fuse_controller.environment import FencedError
 from sparkfuse_native_analytics.fuse_controller.gates import GATES, Health
 from sparkfuse_native_analytics.fuse_controller.protected import Protected
-from sparkfuse_native_analytics.fuse_controller.safeguards import Arming, BigPicture, Budget, Hold
+from sparkfuse_native_analytics.fuse_controller.safeguards import BigPicture, Budget
 from sparkfuse_native_analytics.fuse_controller.signing import target_digest
 from sparkfuse_native_analytics.fuse_controller.silences import Matcher, Silence
 from sparkfuse_native_analytics.fuse_controller.working_hours import WorkingHours
 from tests.unit.fuse_controller.scene import (
     MINUTE_MS,
     NOW_MS,
-    RULE,
-    Keys,
     answer,
     application_row,
-    arming,
     finding,
     healthy_row,
     hold,
     live_row,
+    put,
 )
 
 EVERYTHING = Matcher("alertname", "Sparkfuse.*", True, True)
-
-
-def put(world, controller, control: Control) -> str | None:
-    return controller.controls.put(control.control_id, world.keys.control(control), world.time_ms)
-
-
 RUNAWAY = (live_row(), finding())
 # For each gate, the rows and findings of a case in which only this gate prevents the act.
 FORBIDDEN = {
@@ -156,281 +146,6 @@ def test_other_budget_applies_outside_of_working_hours(world, make_controller, s
     controller.evaluate(world)
 
     assert world.steps == steps
-
-
-@pytest.mark.parametrize(
-    ("control", "held"),
-    [
-        pytest.param(hold(), True, id="everything"),
-        pytest.param(hold(rule=RULE, job="ord*", app="app-?", cluster="pr*"), True, id="all patterns match"),
-        pytest.param(hold(job="ord"), False, id="another job"),
-        pytest.param(hold(app="app-[1]"), False, id="a bracket is an ordinary character"),
-        pytest.param(hold(until_ms=NOW_MS), False, id="expired"),
-        pytest.param(hold(released=True), False, id="released"),
-    ],
-)
-def test_signed_hold_prevents_the_act(world, make_controller, show, control, held):
-    """A hold in the topic `controls` prevents the act until the hold ends."""
-    controller = make_controller("act")
-    assert put(world, controller, control) is None
-    show(controller, live_row(), finding())
-    controller.evaluate(world)
-
-    assert world.steps == (["held"] if held else ["sent"])
-
-
-def test_bracket_in_hold_of_file_is_literal(world, make_controller, show):
-    """The character `[` in a hold of sparkfuse.yaml is literal and does not start a set of characters."""
-    controller = make_controller("act", holds=(Hold("table [a]", job="orders[a]"),))
-    show(controller, live_row(), finding(job_key="orders[a]"), live_row("app-2"), finding("app-2", job_key="ordersa"))
-    controller.evaluate(world)
-
-    assert [(record.step, record.app_id) for record in world.records] == [("sent", "app-2"), ("held", "app-1")]
-
-
-def test_deleted_record_does_not_end_a_hold(world, make_controller, show):
-    """An empty record does not release a hold. Otherwise, anybody who can delete records could release a hold."""
-    controller = make_controller("act")
-    put(world, controller, hold())
-    controller.controls.put("hold-1", None, NOW_MS)
-    show(controller, live_row(), finding())
-    controller.evaluate(world)
-
-    assert world.acts == []
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"not JSON", b"{}", b'{"payload":"{}","signature":"AAAA","key_id":"0000000000000000","purpose":"approve"}'],
-    ids=["malformed", "empty", "unknown key"],
-)
-def test_unverified_control_holds_everything(world, make_controller, show, content):
-    """While a control cannot be verified, nothing is stopped, until a valid control replaces it.
-
-    The unverified control may have replaced a hold.
-    """
-    controller = make_controller("act")
-    assert controller.controls.put("hold-1", content, NOW_MS) is not None
-    show(controller, live_row(), finding())
-    controller.evaluate(world)
-
-    assert world.steps == ["held"]
-    assert put(world, controller, hold(released=True)) is None
-    controller.evaluate(world)
-    assert world.steps == ["held", "sent"]
-
-
-def test_control_of_another_purpose_is_refused(world, make_controller):
-    """A key that may sign signals cannot sign a hold or an arming."""
-    from sparkfuse_contracts.wire import to_json
-    from sparkfuse_native_analytics.fuse_controller.signing import sign
-
-    controller = make_controller("act", armed=False)
-    forged = to_json(sign(arming(), "controls", "act", world.keys.private["act"]))
-
-    assert "is for act, not for approve" in controller.controls.put("arm-cancel_stage", forged, NOW_MS)
-
-
-def test_expired_key_signs_nothing_but_its_old_controls_stay(make_controller, world):
-    """A control that an expired key signs is refused, but holds that the key signed earlier stay.
-
-    The controller compares the expiry with the time at which the broker appended the record.
-    """
-    from datetime import date
-
-    from sparkfuse_native_analytics.fuse_controller.controls import ControlBook, Subject
-
-    keys = Keys(last_day=date(2026, 11, 20))
-    book = ControlBook(keys.ring)
-    old_ms = NOW_MS - 20 * 24 * 3_600_000
-    subject = Subject("prod", RULE, "orders", "app-1")
-
-    assert "expired after 2026-11-20" in book.put("late", keys.control(hold("late")), NOW_MS)
-    assert book.put("late", keys.control(hold("late", released=True)), old_ms) is None
-    assert book.hold(subject, NOW_MS) is None
-    assert book.put("old", keys.control(hold("old")), old_ms) is None
-    assert book.hold(subject, NOW_MS) is not None
-
-
-def test_arming_of_a_revoked_key_allows_nothing(world, make_controller, show):
-    """If a control that another key signed revokes the key of an arming, the arming ends.
-
-    Holds that the revoked key signed stay.
-    """
-    other = Keys()
-    from sparkfuse_native_analytics.fuse_controller.controls import ControlBook, Subject
-    from sparkfuse_native_analytics.fuse_controller.keys import KeyRing
-
-    both = KeyRing([*world.keys.ring.values(), *other.ring.values()])
-    book, subject = ControlBook(both), Subject("prod", RULE, "orders", "app-1")
-    thief = next(key.key_id for key in world.keys.ring.values() if key.purpose == "approve")
-    book.put("arm-cancel_stage", world.keys.control(arming()), NOW_MS)
-    book.put("hold-1", world.keys.control(hold()), NOW_MS)
-    assert book.arming(subject, "cancel_stage", NOW_MS) is not None
-    revoke = Control(control_id="revoke-1", kind="revoke_key", key_id=thief, actor="dana", issued_ms=NOW_MS)
-    assert book.put("revoke-1", other.control(revoke), NOW_MS) is None
-
-    assert book.arming(subject, "cancel_stage", NOW_MS) is None
-    assert book.hold(subject, NOW_MS) is not None
-    assert "is revoked" in book.put("arm-2", world.keys.control(arming(control_id="arm-2")), NOW_MS)
-
-
-@pytest.mark.parametrize(
-    ("control", "note"),
-    [
-        pytest.param(None, "no arming", id="not armed"),
-        pytest.param(arming(until_ms=NOW_MS), "no arming", id="expired"),
-        pytest.param(arming("cancel_jobs"), "no arming", id="another action"),
-        pytest.param(arming(job="other*"), "no arming", id="another job"),
-        pytest.param(arming(released=True), "no arming", id="disarmed"),
-        pytest.param(arming(), "0 of 2 healthy runs", id="no record of probes"),
-    ],
-)
-def test_unarmed_rule_asks_the_hook_instead(world, make_controller, show, control, note):
-    """If the rule has no valid arming, or too few probes of healthy runs, mode act behaves like mode shadow.
-
-    The controller sends a probe to the hook, and nothing is stopped.
-    """
-    controller = make_controller("act", armed=False, arming=Arming(2))
-    if control is not None:
-        put(world, controller, control)
-    show(controller, live_row(), finding())
-    controller.evaluate(world)
-
-    assert world.acts == []
-    assert world.steps == ["would_act"]
-    assert note in world.records[0].reason
-    assert [probe.action for probe in world.probes] == ["cancel_stage"]
-
-
-def end_run(world, controller, show, app_id, status="succeeded", seq=50):
-    show(controller, healthy_row(app_id, seq=seq, status=status), application_row(app_id, status, seq=seq + 1))
-
-
-def test_record_of_healthy_probes_arms_the_rule(world, make_controller, show):
-    """A rule can be armed after probes of enough healthy runs whose hooks would not have acted.
-
-    The record of probes survives a restart.
-    """
-    controller = make_controller("act", arming=Arming(2))
-    for number in (1, 2):
-        app_id = f"healthy-{number}"
-        show(controller, healthy_row(app_id))
-        controller.probe(world)
-        controller.read_receipt(answer(world.probes[-1], "would_not_act", gate="predicate"))
-        end_run(world, controller, show, app_id)
-        controller.evaluate(world)
-    assert [record.outcome for record in world.records if record.step == "probe_scored"] == ["true_negative"] * 2
-
-    restarted = make_controller("act", arming=Arming(2))
-    show(restarted, live_row(), finding())
-    restarted.evaluate(world)
-    assert [signal.app_id for signal in world.acts] == ["app-1"]
-
-
-def test_one_false_probe_prevents_arming(world, make_controller, show):
-    """If a hook would have acted on a run that later succeeded, the rule cannot be armed."""
-    controller = make_controller("act", arming=Arming(1))
-    for app_id, outcome in (("healthy-1", "would_not_act"), ("healthy-2", "would_act")):
-        show(controller, healthy_row(app_id))
-        controller.probe(world)
-        controller.read_receipt(answer(world.probes[-1], outcome, gate="predicate"))
-        end_run(world, controller, show, app_id)
-        controller.evaluate(world)
-    show(controller, live_row(), finding())
-    controller.evaluate(world)
-
-    assert world.acts == []
-    assert "would have acted on 1 of 2 healthy runs" in world.records[-1].reason
-
-
-@pytest.mark.parametrize("gate", ["hold", "mode", "blind", "target", ""])
-def test_probe_without_an_evaluated_predicate_counts_nothing(world, make_controller, show, gate):
-    """If a gate other than `predicate` refuses a probe, the run does not count as probed."""
-    controller = make_controller("act", arming=Arming(1))
-    show(controller, healthy_row("healthy-1"))
-    controller.probe(world)
-    controller.read_receipt(answer(world.probes[-1], "would_not_act", gate=gate))
-    end_run(world, controller, show, "healthy-1")
-    controller.evaluate(world)
-    show(controller, live_row(), finding())
-    controller.evaluate(world)
-
-    assert [record.outcome for record in world.records if record.step == "probe_scored"] == ["not_evaluated"]
-    assert world.acts == []
-
-
-@pytest.mark.parametrize(
-    ("receipt", "score"),
-    [
-        pytest.param(None, "affected", id="the hook acted"),
-        pytest.param("refused", "false_positive", id="the hook refused"),
-    ],
-)
-def test_probe_of_a_run_that_the_fuse_changed_is_no_evidence(world, make_controller, show, receipt, score):
-    """If the fuse acted on a run, its success is no evidence against the rule; a refused act changes nothing."""
-    controller = make_controller("act")
-    show(controller, live_row())
-    controller.probe(world)
-    controller.read_receipt(answer(world.probes[-1], "would_act", gate=""))
-    show(controller, finding())
-    controller.evaluate(world)
-    if receipt is not None:
-        controller.read_receipt(answer(world.acts[-1], receipt, gate="predicate"))
-        controller.evaluate(world)
-    end_run(world, controller, show, "app-1")
-    controller.evaluate(world)
-
-    assert [signal.app_id for signal in world.acts] == ["app-1"]
-    assert [record.outcome for record in world.records if record.step == "probe_scored"] == [score]
-
-
-def test_probes_are_few(world, make_controller, show):
-    """For each rule, a run gets one probe a minute and at most three in total.
-
-    A run whose hook never answers gets only one probe.
-    """
-    controller = make_controller("shadow")
-    for minute in range(6):
-        world.time_ms = NOW_MS + minute * MINUTE_MS
-        show(controller, healthy_row("with-hook", world.time_ms, minute + 1))
-        show(controller, healthy_row("without", world.time_ms, minute + 1))
-        for _ in range(3):
-            controller.probe(world)
-        for probe in [each for each in world.probes if each.app_id == "with-hook"]:
-            controller.read_receipt(answer(probe, "received"))
-    asked = [probe.app_id for probe in world.probes if probe.rule == RULE]
-
-    assert (asked.count("with-hook"), asked.count("without")) == (3, 1)
-
-
-def test_foreign_receipt_answers_no_probe(world, make_controller, show):
-    """A receipt is accepted as the answer to a probe only if it comes from the probed application."""
-    controller = make_controller("shadow")
-    show(controller, healthy_row("healthy-1"))
-    controller.probe(world)
-    controller.read_receipt(answer(world.probes[0], "would_act", app_id="app-666"))
-    end_run(world, controller, show, "healthy-1")
-    controller.evaluate(world)
-
-    assert "probe_scored" not in world.steps
-
-
-def test_receipts_spend_no_budget_and_open_no_fuse(world, make_controller, show):
-    """A forged receipt changes no budget, no fuse and no share of affected applications.
-
-    Jobs can write receipts, so receipts are not trusted.
-    """
-    controller = make_controller("act", budget=Budget(1, 1, 1, 1, 1))
-    for number in range(50):
-        controller.read_receipt(
-            Receipt(receipt_id=str(number), signal_id=f"s-{number}", app_id="app-1", rule=RULE, outcome="ended",
-                    at_ms=2**62)
-        )  # fmt: skip
-    show(controller, live_row(), finding())
-    controller.evaluate(world)
-
-    assert world.steps == ["sent"]
 
 
 def test_generation_exceeds_all_earlier_ones(world, make_controller, show):

@@ -433,15 +433,19 @@ def test_zombie_task_is_not_ended_by_its_stage():
     ]  # fmt: skip
 
 
-def test_only_post_end_rules_count_after_the_end():
-    """After the end of an application, only rules about processes that outlive the application evaluate rows."""
+@pytest.mark.parametrize("what", ["application", "task"])
+def test_only_post_end_rules_count_after_the_end(what):
+    """After the end of an application, only rules about what outlives it evaluate rows: its processes and its tasks."""
     tracked = TrackedRun(Times(), post_end_rules=["skew"])
     both = {"stuck": "warning", "skew": "critical"}
     tracked.row(tracked.run.application(T + W), HOLDS)
     tracked.row(tracked.run.ended(T + 2 * W), QUIET)
     for window in (3, 4):
-        tracked.row(tracked.run.application_done(T + window * W, 9, outlived_ms=300_000), both)
-        tracked.row(zombie(tracked.run, window), both)
+        tracked.row(tracked.run.task(T + window * W, 90_000), both)
+        if what == "task":
+            tracked.row(zombie(tracked.run, window), both)
+        else:
+            tracked.row(tracked.run.application_done(T + window * W, 9, outlived_ms=300_000), both)
     tracked.idle_until(7)
 
     assert tracked.emitted == [
