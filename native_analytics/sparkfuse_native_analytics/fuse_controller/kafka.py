@@ -35,6 +35,9 @@ LOOKBACK_MS: Mapping[str, int | None] = {
     "controls": None,
     "audit": None,
 }
+# Read to their ends before the other topics: without the acts and probes in the audit log, the controller would ignore
+# the receipts and rows that are about them.
+FIRST = ("controls", "audit")
 # How often partitions and their ends are checked, and for how long a partition may have unread records.
 CHECK_SECONDS = 5.0
 BEHIND_SECONDS = 15.0
@@ -62,6 +65,7 @@ class Inputs:
         """Raises TopicUnavailableError if the broker or a topic is not available."""
         self._bootstrap = settings.kafka_bootstrap
         self._topics = {topic_name(name, settings.topic_prefix): name for name in LOOKBACK_MS}
+        self._reading = [topic_name(name, settings.topic_prefix) for name in FIRST]
         self._consumer = Consumer(
             client_configuration(
                 settings,
@@ -154,8 +158,16 @@ class Inputs:
         return ""
 
     def caught_up(self) -> bool:
-        """Return whether each partition was read to its end at least once."""
-        return all(self._end_seen.values())
+        """Return whether each partition was read to its end at least once.
+
+        When the topics that are read first are at their ends, `check` begins to read the other topics.
+        """
+        if not all(self._end_seen.values()):
+            return False
+        if len(self._reading) < len(self._topics):
+            self._reading = list(self._topics)
+            self._checked = 0.0
+        return {partition.topic for partition in self._at_end} == set(self._topics.values())
 
     def lag(self) -> int:
         """Return the number of unread records, computed from the ends that the client has cached."""
@@ -168,7 +180,7 @@ class Inputs:
         self._consumer.close()
 
     def _add_partitions(self) -> None:
-        added = [place for topic in self._topics for place in self._new_places(topic)]
+        added = [place for topic in self._reading for place in self._new_places(topic)]
         if not added:
             return
         self._consumer.incremental_assign(added)
