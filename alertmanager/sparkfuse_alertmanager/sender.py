@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from prometheus_client import start_http_server
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, stop_when_event_set, wait_random_exponential
 from tenacity.nap import sleep_using_event
 
@@ -26,6 +25,7 @@ from sparkfuse_alertmanager.peers import NoPeerAcceptedError, Peers, RejectedAle
 from sparkfuse_contracts.canary import CANARY_JOB
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.kafka_access import KafkaUnavailableError
+from sparkfuse_contracts.metrics_server import MetricsPortError, serve_metrics
 from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_contracts.wire import RecordError, from_json
 
@@ -153,7 +153,7 @@ def main() -> int:
     except SettingError as error:
         print(error, file=sys.stderr)
         return 2
-    except KafkaUnavailableError as error:
+    except (KafkaUnavailableError, MetricsPortError) as error:
         print(error, file=sys.stderr)
         return 3
 
@@ -163,23 +163,13 @@ def _serve(settings: Settings, stop: threading.Event) -> int:
     inbox = Inbox(settings, metrics)
     peers = Peers(settings.alertmanager_urls, metrics)
     try:
-        if settings.metrics_port and not _metrics_served(settings.metrics_port, settings.metrics_address):
-            return 3
+        serve_metrics(settings)
         log.info("sending the findings of %s to %s", inbox.topic, ", ".join(peers.names))
         Sender(inbox, peers, metrics, stop, settings.dashboard_url).run(lambda: time.time_ns() // 1_000_000)
     finally:
         inbox.close()
         peers.close()
     return 0
-
-
-def _metrics_served(port: int, address: str) -> bool:
-    try:
-        start_http_server(port, addr=address)
-    except OSError as error:
-        print(f"cannot listen on SPARKFUSE_METRICS_PORT={port}: {error.strerror}", file=sys.stderr)
-        return False
-    return True
 
 
 if __name__ == "__main__":

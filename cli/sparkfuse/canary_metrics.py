@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, start_http_server
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram
 
 from sparkfuse.canary import FAILED, FOUND, MISSED, Answer
 from sparkfuse.stack.errors import MISSING, StartError
 from sparkfuse_contracts import metric_names
+from sparkfuse_contracts.metrics_server import MetricsPortError, serve_metrics
 from sparkfuse_contracts.settings import Settings
 
 # The objective is 30 s.
@@ -28,13 +29,10 @@ class CanaryMetrics:
 
     def serve(self, settings: Settings) -> None:
         """Serve the metrics at the port of the settings, if one is set. Raises StartError if the port is in use."""
-        if not settings.metrics_port:
-            return
         try:
-            start_http_server(settings.metrics_port, addr=settings.metrics_address)
-        except OSError as error:
-            message = f"cannot listen on SPARKFUSE_METRICS_PORT={settings.metrics_port}: {error.strerror}"
-            raise StartError(message, MISSING) from error
+            serve_metrics(settings)
+        except MetricsPortError as error:
+            raise StartError(str(error), MISSING) from error
 
     def count(self, answer: Answer) -> None:
         """Count the result of one probe."""

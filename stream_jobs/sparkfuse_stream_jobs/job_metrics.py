@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
+from sparkfuse_contracts import metrics_server
 from sparkfuse_contracts.metric_names import Metric
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_stream_jobs.errors import MissingPartError
@@ -58,11 +59,10 @@ def serve_metrics(settings: Settings, *, with_job: bool = True) -> CollectorRegi
     registry = CollectorRegistry()
     if with_job and not on_cluster():
         registry.register(MiniClusterMetrics())
-    if settings.metrics_port:
-        try:
-            start_http_server(settings.metrics_port, addr=settings.metrics_address, registry=registry)
-        except OSError as error:
-            raise MissingPartError(f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error}") from error
+    try:
+        metrics_server.serve_metrics(settings, registry)
+    except metrics_server.MetricsPortError as error:
+        raise MissingPartError(str(error)) from error
     return registry
 
 

@@ -8,7 +8,6 @@ import threading
 from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaException
-from prometheus_client import start_http_server
 
 from sparkfuse_collectors.logs.files import Files, files_of
 from sparkfuse_collectors.ship.broker import START_SECONDS, Broker
@@ -19,6 +18,7 @@ from sparkfuse_collectors.ship.positions import read_positions
 from sparkfuse_collectors.ship.shipper import HistoryReader, Pace, ShippingLoop
 from sparkfuse_collectors.ship.translation import Shipper
 from sparkfuse_contracts.kafka_access import KafkaUnavailableError, explain, require_access
+from sparkfuse_contracts.metrics_server import MetricsPortError, serve_metrics
 from sparkfuse_contracts.settings import Settings
 
 DEFAULT_NAME = "shipper"
@@ -103,10 +103,7 @@ def _ship(
 
 
 def _serve_metrics(settings: Settings) -> None:
-    if not settings.metrics_port:
-        return
     try:
-        start_http_server(settings.metrics_port, addr=settings.metrics_address)
-    except OSError as error:
-        reason = f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error.strerror}"
-        raise UnavailableError(reason) from error
+        serve_metrics(settings)
+    except MetricsPortError as error:
+        raise UnavailableError(str(error)) from error

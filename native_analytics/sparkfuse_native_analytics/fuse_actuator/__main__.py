@@ -59,9 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(settings: Settings, config: Path, backend: str, stop: threading.Event) -> int:
     # These modules are imported late, so that an invalid setting is reported without loading the clients.
-    from prometheus_client import start_http_server
-
     from sparkfuse_contracts.kafka_access import KafkaUnavailableError, require_access
+    from sparkfuse_contracts.metrics_server import MetricsPortError, serve_metrics
     from sparkfuse_native_analytics.fuse_actuator.actuator_metrics import ActuatorMetrics
     from sparkfuse_native_analytics.fuse_actuator.kafka import KafkaEdge, SignalReader
 
@@ -73,9 +72,8 @@ def _run(settings: Settings, config: Path, backend: str, stop: threading.Event) 
     try:
         require_access(settings, "actuator")
         reader = SignalReader(settings, metrics)
-        if settings.metrics_port:
-            start_http_server(settings.metrics_port, addr=settings.metrics_address)
-    except (KafkaUnavailableError, TopicError, OSError) as error:
+        serve_metrics(settings)
+    except (KafkaUnavailableError, MetricsPortError, TopicError, OSError) as error:
         return _fail(str(error), UNAVAILABLE)
     _log.info("reading signals for cluster %s in mode %s, with %s policies", own.cluster, own.mode, len(policies))
     _follow(actuator, manager, reader, metrics, stop)

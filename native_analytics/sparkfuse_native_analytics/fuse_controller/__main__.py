@@ -60,9 +60,8 @@ def _run(
 ) -> int:
     # These modules are imported late, so that an invalid setting is reported without loading the engine and the
     # clients.
-    from prometheus_client import start_http_server
-
     from sparkfuse_contracts.kafka_access import KafkaUnavailableError, require_access
+    from sparkfuse_contracts.metrics_server import MetricsPortError, serve_metrics
     from sparkfuse_native_analytics.fuse_controller.controller import FuseController
     from sparkfuse_native_analytics.fuse_controller.controller_metrics import ControllerMetrics
     from sparkfuse_native_analytics.fuse_controller.environment import FencedError
@@ -77,15 +76,10 @@ def _run(
     fresh_ms = max(FRESH_AT_LEAST_MS, FRESH_WINDOWS * settings.window_ms)
     view = LiveView(policy_file.policy.watched(), fresh_ms)
     controller = FuseController(policy_file.policy, view, trusted, key, settings.dashboard_url)
-    if settings.metrics_port:
-        try:
-            start_http_server(settings.metrics_port, addr=settings.metrics_address)
-        except OSError as error:
-            sentence = f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error.strerror}"
-            return _fail(sentence, UNAVAILABLE)
     try:
+        serve_metrics(settings)
         FuseControllerService(settings, controller, policy_file, ControllerMetrics()).run(stop)
-    except TopicUnavailableError as error:
+    except (MetricsPortError, TopicUnavailableError) as error:
         return _fail(str(error), UNAVAILABLE)
     except FencedError as error:
         return _fail(str(error), FENCED)

@@ -12,9 +12,9 @@ import sys
 import threading
 
 from confluent_kafka import KafkaException
-from prometheus_client import start_http_server
 
 from sparkfuse_contracts.kafka_access import FoundTopic, KafkaUnavailableError, explain, require_access
+from sparkfuse_contracts.metrics_server import MetricsPortError, serve_metrics
 from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_native_analytics.loader.dead_letters import DeadLetterWriter
 from sparkfuse_native_analytics.loader.feed import FEEDS, Feed
@@ -53,12 +53,10 @@ def _run(settings: Settings, stop: threading.Event) -> int:
         _log.info("migrated the store: %s", ", ".join(done))
     metrics = LoaderMetrics()
     workers = _works(settings, metrics, stop)
-    if settings.metrics_port:
-        try:
-            start_http_server(settings.metrics_port, addr=settings.metrics_address)
-        except OSError as error:
-            sentence = f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error.strerror}"
-            return _fail(sentence, UNAVAILABLE)
+    try:
+        serve_metrics(settings)
+    except MetricsPortError as error:
+        return _fail(str(error), UNAVAILABLE)
     _log.info("loading %s", ", ".join(worker.reader.topic.name for worker in workers))
     with concurrent.futures.ThreadPoolExecutor(len(workers) + 1) as threads:
         running = [threads.submit(worker.run) for worker in workers]
