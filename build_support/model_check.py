@@ -25,6 +25,7 @@ JAVA = ("java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx1g")
 MISSING_TOOL = 3
 WORKERS = 2
 NEVER_ACTS = "FuseNeverActs"
+ALWAYS_WAITS = "CoolDownAlways"
 
 # Larger bounds for `--large`, by scenario.
 LARGE: Mapping[str, Mapping[str, str]] = {
@@ -68,6 +69,7 @@ GATES = (
     ("hook.lifetime", "replays", "ActsInTime"),
     ("hook.epoch", "forged", "NoActByStaleEpoch"),
     ("hook.generation", "controllers", "ActsOnce"),
+    ("hook.generation", "holds", "RefusedStaysRefused"),
     ("hook.policy", "forged", "OnlyTrustedSignals"),
     ("hook.mode", "holds", "ArmedAndAllowed"),
     ("hook.hold", "holds", "HoldRespected"),
@@ -132,6 +134,7 @@ def all_checks(*, large: bool) -> Iterator[Check]:
     for scenario, bounds in LARGE.items():
         yield Check(f"{scenario}: all invariants hold", "Fuse", scenario, bounds if large else {})
     yield Check("together: the fuse can act", "Fuse", "together", breaks=NEVER_ACTS)
+    yield Check("holds: a refusal shortens the pause", "Fuse", "holds", breaks=ALWAYS_WAITS)
     for gate, scenario, invariant in GATES:
         yield Check(f"{scenario}: without {gate}", "Fuse", scenario, {"Removed": f'{{"{gate}"}}'}, invariant)
     for scenario, (invariant, cause) in BEFORE.items():

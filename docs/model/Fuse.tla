@@ -70,7 +70,8 @@ None == [run |-> "none"]
 Down == [pc |-> "down", number |-> 0, epoch |-> 0, read |-> 0, tip |-> 0, top |-> 0, sent |-> {},
          seen |-> {}, seenAt |-> 0, measured |-> 0, next |-> None]
 Idle == [pc |-> "idle", signal |-> None, base |-> 0, controls |-> {}, controlsAt |-> 0]
-NewHook == [work |-> Idle, epoch |-> 0, generation |-> 0, acted |-> {}, stops |-> 0, used |-> FALSE, open |-> FALSE]
+NewHook == [work |-> Idle, epoch |-> 0, generation |-> 0, acted |-> {}, refused |-> {}, stops |-> 0, used |-> FALSE,
+            open |-> FALSE]
 
 Init ==
   /\ now = 0 /\ audit = <<>> /\ producer = 0 /\ signals = {} /\ world = {} /\ approvals = {}
@@ -165,6 +166,9 @@ Start(c) ==
   /\ ctl' = [ctl EXCEPT ![c] = [Down EXCEPT !.pc = "reading", !.number = producer + 1]]
   /\ UNCHANGED <<now, audit, skew, signals, hook, world, since, finding, approvals, changes, forged, despite>>
 
+(* What a controller remembers about a signal that it or an earlier controller sent. *)
+Remembered(record) == [run |-> record.run, at |-> record.at, id |-> <<record.epoch, record.sequence>>]
+
 (* Code: audit_log.py AuditLog.read: budgets, fuses and used approvals are rebuilt record by record. *)
 ReadAudit(c) ==
   LET m == ctl[c] IN
@@ -173,7 +177,7 @@ ReadAudit(c) ==
   /\ LET record == audit[m.read + 1] IN
      ctl' = [ctl EXCEPT ![c] =
        [m EXCEPT !.read = @ + 1, !.tip = Max(@, record.sequence), !.top = Max(@, record.epoch),
-                 !.sent = IF record.step = "sent" THEN @ \cup {[run |-> record.run, at |-> record.at]} ELSE @]]
+                 !.sent = IF record.step = "sent" THEN @ \cup {Remembered(record)} ELSE @]]
   /\ UNCHANGED <<now, audit, producer, skew, signals, hook, world, since, finding, approvals, changes, forged, despite>>
 
 (* Code: kafka.py Outputs.write: the broker refuses the transaction of a fenced producer. *)
@@ -204,6 +208,10 @@ FindingTime(r) == IF Faults \cap {"stale", "future"} = {} THEN now ELSE finding[
 Attached(m, r) ==
   IF r \in approvals /\ (On("controller.approval_once") => ~\E sent \in m.sent : sent.run = r) THEN {r} ELSE {}
 
+(* Code: outcomes.py and fuse.py refuse: a receipt may say that the hook refused a signal, after the hook did so. *)
+(* Forged receipts are not modelled: after one, two signals may be in flight, and the other gates still decide.    *)
+Refused(sent) == sent.id \in hook[sent.run].refused
+
 (* Code: gates.py GATES, and controller.py _plan and _approved. *)
 ControllerAgrees(c, r) ==
   LET m == ctl[c]
@@ -217,7 +225,7 @@ ControllerAgrees(c, r) ==
   /\ absent("controller.view", m.seen, "other_view")
   /\ absent("controller.completeness", m.seen, "incomplete")
   /\ absent("controller.severity", m.seen, "minor")
-  /\ On("controller.fuse") => \A sent \in m.sent : sent.run = r => now - sent.at >= CoolDown
+  /\ On("controller.fuse") => \A sent \in m.sent : sent.run = r => now - sent.at >= CoolDown \/ Refused(sent)
   /\ absent("controller.hold", m.seen, "held")
   /\ On("controller.silence") => world \cap {"silenced", "silences_unknown"} = {}
   /\ absent("controller.big_picture", m.seen, "big_picture")
@@ -261,7 +269,7 @@ Commit(c) ==
   /\ IF On("controller.atomic")
        THEN /\ audit' = Append(audit, Announcement(s))
             /\ ctl' = [ctl EXCEPT ![c] = [m EXCEPT !.pc = "ready", !.next = None, !.tip = s.generation,
-                         !.sent = @ \cup {[run |-> s.run, at |-> s.appended]}, !.measured = skew[c]]]
+                         !.sent = @ \cup {Remembered(Announcement(s))}, !.measured = skew[c]]]
        ELSE /\ ctl' = [ctl EXCEPT ![c].pc = "half"]
             /\ UNCHANGED audit
   /\ UNCHANGED <<now, producer, skew, hook, world, since, finding, approvals, changes, forged, despite>>
@@ -273,7 +281,7 @@ Announce(c) ==
   /\ MayWrite(c)
   /\ audit' = Append(audit, Announcement(s))
   /\ ctl' = [ctl EXCEPT ![c] = [m EXCEPT !.pc = "ready", !.next = None, !.tip = s.generation,
-               !.sent = @ \cup {[run |-> s.run, at |-> s.appended]}, !.measured = skew[c]]]
+               !.sent = @ \cup {Remembered(Announcement(s))}, !.measured = skew[c]]]
   /\ UNCHANGED <<now, producer, skew, signals, hook, world, since, finding, approvals, changes, forged, despite>>
 
 (* At any step: a crash, or the exit of a fenced controller, or an aborted transaction. Code: FencedError. *)
@@ -360,6 +368,7 @@ Evaluate(h) ==
                  !.epoch = IF admitted THEN Max(@, s.epoch) ELSE @,
                  !.generation = IF admitted THEN Max(@, s.generation) ELSE @,
                  !.acted = IF acts THEN @ \cup {<<s.epoch, s.generation>>} ELSE @,
+                 !.refused = IF admitted /\ ~acts THEN @ \cup {<<s.epoch, s.generation>>} ELSE @,
                  !.stops = IF acts THEN @ + 1 ELSE @,
                  !.used = @ \/ (acts /\ h \in s.approval),
                  !.open = @ \/ acts \/ (admitted /\ ~On("hook.quiet"))]]
@@ -422,6 +431,7 @@ ApprovalUsedOnce ==
 NoFaultStopsJob == \A r \in Runs : hook[r].open => hook[r].stops > 0
 OnlyTrustedSignals == Never("hook", {"unsigned", "revoked", "other_policy", "probe"})
 ActsOnce == Never("hook", {"twice"})
+RefusedStaysRefused == \A r \in Runs : hook[r].acted \cap hook[r].refused = {}
 ActsInTime == Never("hook", {"expired", "revived"})
 EvidenceFresh == Never("hook", {"stale"}) /\ Never("controller", {"stale", "future"})
 EvidenceComplete == Never("controller", {"other_view", "incomplete", "minor"})
@@ -429,10 +439,17 @@ BigPictureStops == Never("controller", {"big_picture"})
 ArmedAndAllowed ==
   Never("hook", {"disarmed", "owner_off"}) /\ Never("controller", {"disarmed", "shadow", "invalid_policy"})
 (* The cool-down counts by the broker's time of the announcement, so a clock that steps does not shorten it.      *)
-OneActInFlight == \A s, t \in Sent : s.run = t.run /\ s # t => Abs(s.decided - t.decided) >= CoolDown
+(* A signal that the hook refused is not in flight.                                                               *)
+OneActInFlight ==
+  \A s, t \in Sent : s.run = t.run /\ s # t =>
+    \/ Abs(s.decided - t.decided) >= CoolDown
+    \/ {<<s.epoch, s.generation>>, <<t.epoch, t.generation>>} \cap hook[s.run].refused # {}
 
 (* Not an invariant: the check expects a violation, which shows that the fuse can act at all. *)
 FuseNeverActs == \A r \in Runs : hook[r].stops = 0
+
+(* Not an invariant either: its violation shows that a refusal shortens the pause between two signals.            *)
+CoolDownAlways == \A s, t \in Sent : s.run = t.run /\ s # t => Abs(s.decided - t.decided) >= CoolDown
 
 Symmetry == Permutations(Controllers) \cup Permutations(Runs)
 ================================================================================
