@@ -9,6 +9,7 @@ from sparkfuse_native_analytics.fuse_controller.gates import NOT_CONFIRMED, Heal
 from sparkfuse_native_analytics.fuse_controller.scope import Scope
 
 PAUSED, RESUMED = "paused", "resumed"
+PAUSING_GATES = ("caught_up", "clock")
 # A finding and the row that it is about arrive a few seconds apart, so only a longer disagreement is recorded.
 NOT_CONFIRMED_MS = 30_000
 # The shortest time between two records of a pause, so that a clock near its limit cannot fill the audit log.
@@ -23,7 +24,12 @@ class RecordedRefusals:
         self._not_confirmed_ms: dict[Scope, int] = {}
 
     def is_new(self, scope: Scope, refused: Refusal | None, now_ms: int) -> bool:
-        """Return whether the refusal of this case must be recorded; a gate without a step is never recorded."""
+        """Return whether the refusal of this case must be recorded; a gate without a step is never recorded.
+
+        A pause of the whole controller does not change what is known about the case.
+        """
+        if refused is not None and refused.gate in PAUSING_GATES:
+            return False
         step = refused.step if refused else None
         if step != NOT_CONFIRMED:
             self._not_confirmed_ms.pop(scope, None)

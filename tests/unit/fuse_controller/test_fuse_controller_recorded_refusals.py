@@ -14,7 +14,7 @@ from sparkfuse_native_analytics.fuse_actuator.gates import GATES as ACTUATOR_GAT
 from sparkfuse_native_analytics.fuse_controller.controller_metrics import ControllerMetrics
 from sparkfuse_native_analytics.fuse_controller.gates import Health
 from sparkfuse_native_analytics.fuse_controller.probes import ANSWERING_GATES
-from sparkfuse_native_analytics.fuse_controller.safeguards import BigPicture
+from sparkfuse_native_analytics.fuse_controller.safeguards import BigPicture, Hold
 from sparkfuse_native_analytics.fuse_operator.state import AuditLogView
 from tests.unit.fuse_controller.scene import NOW_MS, answer, application_row, finding, healthy_row, live_row
 
@@ -116,6 +116,17 @@ def test_finding_that_rows_do_not_confirm_is_recorded_after_30_seconds(world, ma
 
     assert steps == [0] * 6 + [1] * 7
     assert [(each.step, each.gate, each.app_id) for each in world.records] == [("not_confirmed", "view", "app-1")]
+
+
+def test_pause_does_not_repeat_the_records_of_cases(world, make_controller, show):
+    """A hold that lasts through a pause of the controller is recorded once."""
+    controller = make_controller("act", holds=(Hold("release night"),))
+    for seconds, state in enumerate((Health(), BEHIND, Health(), BEHIND, Health())):
+        world.state = state
+        now_ms = NOW_MS + seconds * 1_000
+        evaluate_at(world, controller, show, seconds, live_row(now_ms=now_ms, seq=seconds + 1), finding(now_ms=now_ms))
+
+    assert [(each.step, each.gate) for each in world.records if each.app_id] == [("held", "hold")]
 
 
 def test_gate_in_a_receipt_is_one_of_the_known_gates(world, make_controller, show):
