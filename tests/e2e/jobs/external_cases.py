@@ -1,6 +1,6 @@
 """One application for each policy of the external actuator. Usage: external_cases.py CASE.
 
-`hung` and `healthy` run one job that never ends; the test stops the driver of `hung` with SIGSTOP.
+`hung` runs one job that never ends, and the test stops its driver with SIGSTOP; `healthy` runs short jobs.
 `zombie` reports its end, as `stop` does first, and then hangs, so it keeps its executors; `zombie_task` also leaves a
 task that ignores its kill.
 """
@@ -16,9 +16,11 @@ spark = SparkSession.builder.appName(case).getOrCreate()
 context = spark.sparkContext
 print("APPLICATION", context.applicationId, flush=True)
 assert context.parallelize([1, 2], 2).sum() == 3
-if case in ("hung", "healthy"):
+if case == "hung":
     context.parallelize([1], 1).foreach(lambda _: time.sleep(7_200))
-elif case == "zombie_task":
+while case == "healthy":
+    context.parallelize(range(4), 4).foreach(lambda _: time.sleep(1))
+if case == "zombie_task":
 
     def sleep_in_jvm() -> None:
         """Run a task that does not check whether it was killed; as a query, Spark would interrupt it."""
