@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from sparkfuse_contracts.generated.control_pb2 import Control
 from sparkfuse_native_analytics.fuse_controller.environment import FencedError
-from tests.integration.fuse_simulation.world import ACTIONS, APPLICATIONS, SPILLED, STUCK, Controller, CrashError, World
+from tests.integration.fuse_simulation.parts import ACTIONS, SPILLED, STUCK
+from tests.integration.fuse_simulation.world import APPLICATIONS, Controller, CrashError, World
 from tests.unit.fuse_controller.scene import RULE
 
 STEPS = 60

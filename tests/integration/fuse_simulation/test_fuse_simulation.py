@@ -17,8 +17,9 @@ from sparkfuse_native_analytics.fuse_controller.controller_policy import read_co
 from sparkfuse_rules.policies import policy_line
 from tests.integration.fuse_simulation.digest_keys import DigestKeys
 from tests.integration.fuse_simulation.hooks import HookProcess, class_path
+from tests.integration.fuse_simulation.parts import ACTIONS
 from tests.integration.fuse_simulation.schedule import STEPS, run
-from tests.integration.fuse_simulation.world import ACTIONS, World
+from tests.integration.fuse_simulation.world import World
 from tests.unit.fuse_controller.scene import Keys
 
 SCHEDULES = int(os.environ.get("FUSE_SCHEDULES", "10000"))
