@@ -124,6 +124,8 @@ class Inputs:
         except (KafkaException, TopicUnavailableError):
             return  # _checked keeps its value, so `behind` soon reports that the broker does not answer
         self._checked = time.monotonic()
+        if self._asked is None:  # the broker answers again, and `ask_ends` will ask before the next act
+            self._asked = {}
 
     def behind(self) -> str:
         """Return a sentence about a partition that was not read to its end in the last seconds; empty if all were."""

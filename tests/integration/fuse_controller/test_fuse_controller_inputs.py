@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_contracts.generated.receipt_pb2 import Receipt
@@ -38,3 +39,30 @@ def test_audit_log_is_read_before_the_receipts_about_it(bus, keys):
 
     assert order.count("audit") == len(records)
     assert set(order[: last_of_first + 1]) == set(FIRST)
+
+
+@pytest.mark.timeout(180)
+def test_one_failed_answer_of_the_broker_pauses_only_until_the_next_one(bus, keys, monkeypatch):
+    """If the broker does not report the end of the controls once, nothing is stopped until it answers again."""
+    bus.put("controls", ("hold-1", to_json(hold())))
+    inputs = Inputs(bus.settings, lambda error: None)
+
+    def read() -> bool:
+        inputs.read(0.2)
+        inputs.check()
+        return inputs.caught_up()
+
+    def fail(*_: object) -> tuple[int, int]:
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    try:
+        wait_for(read, 60, "the ends of all topics")
+        with monkeypatch.context() as broken:
+            broken.setattr(inputs, "_range", fail)
+            inputs.ask_ends("controls")
+        assert inputs.unread() == "the broker does not answer"
+        wait_for(lambda: read() and not inputs.unread(), 60, "the next answer")
+        inputs.ask_ends("controls")
+        assert inputs.unread() == ""
+    finally:
+        inputs.close()
