@@ -28,7 +28,7 @@ _LAST = (*_NOT_DONE, "ended", "unfreed", "warned", "would_act", "would_not_act")
 _REQUESTED = "requested"
 # The longest text of a receipt that the audit log repeats: a longer one could make its record too large to be written.
 MAX_TEXT = 500
-ACTUATOR, KILL_TASK = "actuator", "kill_task"
+ACTUATOR, KILL_TASK, STOP_APPLICATION = "actuator", "kill_task", "stop_application"
 # Only a row this long after a kill shows whether the task survived: earlier rows may contain facts from before the
 # kill.
 TASK_ROW_MS = 15_000
@@ -127,6 +127,8 @@ class OutcomeBook:
         """Return how the run, stage or query of an act ended; None if no row shows an end."""
         if act.run in self._ended_runs:
             return f"the application {self._ended_runs[act.run]}"
+        if act.action == STOP_APPLICATION:  # the end of a stage does not show that the application ended
+            return None
         if act.stage is not None and (act.run, act.stage) in self._ended_stages:
             return f"the stage {self._ended_stages[(act.run, act.stage)]}"
         if act.query_id is not None and (act.run, act.query_id) in self._ended_queries:

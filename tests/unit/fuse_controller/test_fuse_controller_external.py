@@ -51,3 +51,16 @@ def test_end_by_rows_shows_no_external_stop(action, expected):
     found = book.of(act, SOON_MS, TIMES)
 
     assert (found[0] if found else None) == expected
+
+
+@pytest.mark.parametrize(("action", "expected"), [("cancel_stage", "ended"), ("stop_application", None)])
+def test_end_of_the_stage_shows_no_stop_of_the_application(action, expected):
+    """A stage can end while its application continues, so only the end of the run verifies such a stop."""
+    act = Act("s-1", 0, "act", action, RUN, "task_failures", "", "", "", stage=(3, 0))
+    book = OutcomeBook()
+    book.end(Ending(RUN, "failed", stage=(3, 0)))
+    before = book.of(act, SOON_MS, TIMES)
+    book.end(Ending(RUN, "failed"))
+
+    assert (before[0] if before else None) == expected
+    assert book.of(act, SOON_MS, TIMES)[0] == "ended"
