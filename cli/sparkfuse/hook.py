@@ -81,8 +81,9 @@ class CircuitBreaker:
         return state if isinstance(state, dict) else dict(UNREACHABLE)
 
     def should_continue(self) -> bool:
-        """Return whether the fuse is not open."""
-        return str(self.state()["state"]) != "open"
+        """Return whether nothing was stopped since the last `reset`; an act that failed stopped nothing."""
+        state = self.state()
+        return state["state"] != "open" or bool(state["events"] and not _stops(state))
 
     def check(self) -> None:
         """Raise an error if the fuse is open, and report new warnings as `on_warn` specifies.
@@ -92,7 +93,7 @@ class CircuitBreaker:
             FuseWarnedError: a signal warned, or a hold prevented its act; only with `on_warn="raise"`.
         """
         state = self.state()
-        stops = [event for event in state["events"] if event.get("outcome") not in ("warned", "held")]
+        stops = _stops(state)
         if state["state"] == "open" and stops:
             raise self._opened(from_event(stops[-1], ""))
         self._report_warnings(state["events"])
@@ -254,6 +255,11 @@ class _Tagged:
                     step = functools.partial(self._coroutine.send, sent)
                 finally:
                     block.resume()
+
+
+def _stops(state: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the events of acts that stop work; an act that failed, a warning and a hold stop nothing."""
+    return [event for event in state["events"] if event.get("outcome") in _STOPPED and event.get("action") != "warn"]
 
 
 def _generations(state: dict[str, Any]) -> set[int]:

@@ -30,10 +30,13 @@ class FindingRegistry:
     def __init__(self) -> None:
         self._findings: dict[str, Finding] = {}
 
-    def put(self, finding: Finding) -> None:
-        """Add a finding. A version that is older than the stored version is ignored."""
+    def put(self, finding: Finding, now_ms: int) -> None:
+        """Add a finding. A version that is older than the stored version is ignored.
+
+        A version from the future does not hide later ones: it is kept until the next version, whatever its time.
+        """
         known = self._findings.get(finding.finding_id)
-        if known is not None and known.updated_ms > finding.updated_ms:
+        if known is not None and known.updated_ms > finding.updated_ms and known.updated_ms <= now_ms + MAX_FUTURE_MS:
             return
         if finding.state == _FIRING:
             self._findings[finding.finding_id] = finding

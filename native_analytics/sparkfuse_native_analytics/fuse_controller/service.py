@@ -162,7 +162,7 @@ class FuseControllerService:
                 self._controller.read_receipt(receipt)
         for message in received.get("findings", ()):
             if (finding := self._read(message, Finding)) is not None:
-                self._controller.findings.put(finding)
+                self._controller.findings.put(finding, self.now_ms())
         self._read_live(received.get("live", ()))
         return bool(received)
 

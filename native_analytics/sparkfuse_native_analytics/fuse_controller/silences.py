@@ -12,6 +12,9 @@ from urllib.request import urlopen
 
 ANSWER_SECONDS = 3.0
 _ACTIVE = "active"
+# Alertmanager uses the syntax of RE2. Python reads these parts without an error, but with another meaning: classes such
+# as [[:digit:]] and repetitions without a minimum.
+_READ_DIFFERENTLY = re.compile(r"\[:|\{,")
 
 
 class SilencesUnknownError(RuntimeError):
@@ -32,6 +35,8 @@ class Matcher:
         text = labels.get(self.name, "")
         if not self.is_regex:
             return (text == self.value) is self.is_equal
+        if _READ_DIFFERENTLY.search(self.value):
+            raise SilencesUnknownError(f"the silence with {self.name}=~{self.value!r} cannot be evaluated")
         try:
             found = re.fullmatch(self.value, text) is not None
         except re.error as error:

@@ -161,7 +161,8 @@ class LiveView:
         ``stated`` is the evidence of findings. Only the columns that detection adds are read from this evidence,
         because rows of the topic ``live`` lack them. All other columns come from the view's own rows.
         """
-        self._seen = {run: seen_ms for run, seen_ms in self._seen.items() if now_ms - seen_ms <= KEEP_MS}
+        oldest, newest = now_ms - KEEP_MS, now_ms + MAX_FUTURE_MS
+        self._seen = {run: seen_ms for run, seen_ms in self._seen.items() if oldest <= seen_ms <= newest}
         self._users = {run: user for run, user in self._users.items() if run in self._seen}
         found: dict[Scope, list[RuleMatch]] = {}
         for view in self._columns:
@@ -185,7 +186,8 @@ class LiveView:
 
     def running_applications(self, now_ms: int) -> Counter[str]:
         """Return, by cluster, how many application attempts sent a row within the last minute and have not ended."""
-        return Counter(run.cluster for run, seen_ms in self._seen.items() if now_ms - seen_ms <= RUNNING_MS)
+        earliest, latest = now_ms - RUNNING_MS, now_ms + MAX_FUTURE_MS
+        return Counter(run.cluster for run, seen_ms in self._seen.items() if earliest <= seen_ms <= latest)
 
     def user_of(self, run: Run) -> str | None:
         """Return the user who runs the application; None if no row named the user yet."""

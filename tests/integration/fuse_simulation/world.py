@@ -136,7 +136,7 @@ class Controller:
         elif topic == "receipts":
             self.fuse.read_receipt(entry.message(Receipt))
         elif topic == "findings":
-            self.fuse.findings.put(entry.message(Finding))
+            self.fuse.findings.put(entry.message(Finding), self.now_ms())
         else:
             run, row = self.world.rows[int(entry.content)]
             self.view.rows[run] = row

@@ -72,7 +72,7 @@ def show(world):
                 controller.read_ending(ending, world.time_ms)
         for message in messages:
             if isinstance(message, Finding):
-                controller.findings.put(message)
+                controller.findings.put(message, world.time_ms)
 
     return give
 

@@ -13,6 +13,7 @@ from sparkfuse_contracts.wire import to_json
 from sparkfuse_native_analytics.fuse_controller import service as service_module
 from sparkfuse_native_analytics.fuse_controller.controller_metrics import ControllerMetrics
 from sparkfuse_native_analytics.fuse_controller.controller_policy import PolicyReloader
+from sparkfuse_native_analytics.fuse_controller.silences import Matcher, Silence
 from tests.unit.fuse_controller.hostile_records import (
     HOSTILE_NUMBERS,
     broken,
@@ -167,7 +168,7 @@ def test_hostile_audit_record_does_not_end_the_next_controller(world, make_contr
     controller = make_controller("act", start=False)
     controller.audit.read(to_json(record), record, NOW_MS)
     controller.start(world)
-    controller.findings.put(finding())
+    controller.findings.put(finding(), NOW_MS)
     controller.view.add([live_row().SerializeToString()])
     controller.evaluate(world)
 
@@ -209,3 +210,38 @@ def test_hostile_configuration_is_shadow(world, make_controller, show, tmp_path,
     assert policy.error
     assert world.acts == []
     assert world.steps == ["would_act"]
+
+
+def test_finding_from_the_future_does_not_hide_later_ones(world, make_controller, show):
+    """A finding whose time is ten years ahead causes no act, and the next version of the finding does."""
+    controller = make_controller("act")
+    show(controller, live_row(), finding(now_ms=NOW_MS + 10 * 365 * 24 * 3_600_000))
+    controller.evaluate(world)
+    assert world.acts == []
+    show(controller, finding())
+    controller.evaluate(world)
+
+    assert len(world.acts) == 1
+
+
+def test_rows_from_the_future_do_not_count_as_running(world, make_controller, show):
+    """Applications whose rows are from the future do not make the affected applications a small share."""
+    controller = make_controller("act")
+    show(controller, *(healthy_row(f"ghost-{n}", NOW_MS + 10**12) for n in range(100)))
+    show(controller, *(m for n in range(3) for m in (live_row(f"app-{n}"), finding(f"app-{n}", job_key=f"j-{n}"))))
+    controller.evaluate(world)
+
+    assert world.acts == []
+    assert world.steps == ["big_picture"]
+
+
+@pytest.mark.parametrize("pattern", ["ord[[:alpha:]]+", "o{,9}rders"])
+def test_silence_that_python_reads_differently_holds(world, make_controller, show, pattern):
+    """If Python gives an expression another meaning, the silences are unknown, so nothing is stopped."""
+    controller = make_controller("act")
+    world.active_silences.append(Silence("s-1", "", (Matcher("job_key", pattern, True, True),)))
+    show(controller, live_row(), finding())
+    controller.evaluate(world)
+
+    assert world.acts == []
+    assert world.steps == ["held"]

@@ -290,3 +290,15 @@ def test_job_code_needs_only_the_standard_library():
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_failed_act_stops_no_block(circuit_breaker, jvm):
+    """An act that failed stopped nothing, so the job continues; a later act that worked is reported."""
+    jvm.blow(outcome="failed")
+    circuit_breaker.check()
+    assert circuit_breaker.should_continue()
+    jvm.blow(outcome="ended")
+
+    assert not circuit_breaker.should_continue()
+    with pytest.raises(FuseBlownError):
+        circuit_breaker.check()
