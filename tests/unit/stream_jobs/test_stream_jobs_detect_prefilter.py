@@ -13,7 +13,7 @@ from sparkfuse_contracts.columns import view_specs
 from sparkfuse_rules.catalog import Catalog, load_catalog
 from sparkfuse_rules.knowledge.hosts import MIN_STALLED_MS
 from sparkfuse_stream_jobs.detect import prefilter
-from tests.unit.stream_jobs.test_stream_jobs_detect_lifecycle import HOLDS, QUIET, T, Times, TrackedRun, W
+from tests.unit.stream_jobs.tracked_run import HOLDS, QUIET, T, Times, TrackedRun, W
 
 
 def catalog_of(*rules):
