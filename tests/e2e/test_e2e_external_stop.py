@@ -6,9 +6,8 @@ minimum ages of the policies are not, so the test takes twenty minutes.
 
 from __future__ import annotations
 
-import json
+import os
 import signal
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from sparkfuse.stack.layout import free_ports
 from sparkfuse.stack.process import Process
 from sparkfuse_contracts.settings import Settings
 from tests.e2e.conftest import RunningStack, running_stack
-from tests.integration.collectors.standalone import standalone_master
+from tests.integration.collectors.standalone import application_states, driver_of, standalone_master
 from tests.waiting import wait_for
 
 JOBS = Path(__file__).parent / "jobs"
@@ -43,22 +42,19 @@ CONFIGURATION = yaml.safe_dump(
 class Cluster:
     """A standalone master, and the jobs that the test starts on it."""
 
-    def __init__(self, address: str, url: str) -> None:
-        self.url, self._address = url, address
+    def __init__(self, address: str, url: str, pipe: Path) -> None:
+        self.url, self._address, self._pipe = url, address, pipe
         self.jobs: dict[str, Process] = {}
 
     def start(self, stack: RunningStack, case: str) -> None:
         """Start the job of a case."""
         settings = {"spark.master": self._address, "spark.cores.max": "1", "spark.executor.memory": "500m",
                     "spark.sparkfuse.fuse": "act"}  # fmt: skip
-        self.jobs[case] = stack.start_job(case, JOBS / "external_cases.py", (case,), **settings)
+        self.jobs[case] = stack.start_job(case, JOBS / "external_cases.py", (case, str(self._pipe)), **settings)
 
     def state(self, app_id: str) -> str:
         """Return the state of an application as the master reports it."""
-        with urllib.request.urlopen(f"{self.url}/json/", timeout=10) as reply:
-            content = json.load(reply)
-        found = {each["id"]: each["state"] for each in (*content["activeapps"], *content["completedapps"])}
-        return str(found[app_id])
+        return application_states(self.url)[app_id]
 
     def line(self, case: str, word: str) -> str:
         """Wait for a line of a job's output that begins with a word; return the rest of the line."""
@@ -71,18 +67,14 @@ class Cluster:
 
         return wait_for(find, 300, f"{word} of {case}")
 
-    def driver(self, case: str) -> psutil.Process:
-        """Return the JVM of a driver."""
-        children = psutil.Process(self.jobs[case].pid).children(recursive=True)
-        return next(each for each in children if each.name() == "java")
-
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     """Start a master and a worker for four applications."""
-    (port,) = free_ports(1)
+    (port,), pipe = free_ports(1), tmp_path / "pipe"
+    os.mkfifo(pipe)
     with standalone_master("spark35", tmp_path, port, cores=4, memory="4g") as address:
-        started = Cluster(address, f"http://127.0.0.1:{port}")
+        started = Cluster(address, f"http://127.0.0.1:{port}", pipe)
         try:
             yield started
         finally:
@@ -122,7 +114,7 @@ def test_hung_and_zombie_applications_are_ended(cluster: Cluster, stack: Running
     ids = {case: cluster.line(case, "APPLICATION") for case in cluster.jobs}
     for case in ("zombie", "zombie_task"):
         cluster.line(case, "ENDED")
-    cluster.driver("hung").send_signal(signal.SIGSTOP)
+    driver_of(cluster.jobs["hung"].pid).send_signal(signal.SIGSTOP)
 
     for case in ("zombie", "zombie_task"):
         wait_for(lambda case=case: cluster.state(ids[case]) == "KILLED", 1_500, f"the end of {case}")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+
+import psutil
 
 from sparkfuse.stack.layout import free_ports
 from sparkfuse.stack.process import Process, Service
@@ -44,3 +48,25 @@ def standalone_master(
     finally:
         for process in reversed(processes):
             process.stop()
+
+
+def application_states(url: str) -> dict[str, str]:
+    """Return the state of each application that runs on the master or has ended there."""
+    with urllib.request.urlopen(f"{url}/json/", timeout=10) as reply:
+        content = json.load(reply)
+    return {each["id"]: each["state"] for each in (*content["activeapps"], *content["completedapps"])}
+
+
+def driver_of(pid: int) -> psutil.Process:
+    """Return the driver's JVM, a child of the process of a script."""
+    return next(each for each in psutil.Process(pid).children(recursive=True) if each.name() == "java")
+
+
+def executors_of(app_id: str) -> dict[str, psutil.Process]:
+    """Return the JVMs of an application's executors by the executor's id."""
+    found = {}
+    for process in psutil.process_iter(["name", "cmdline"]):
+        command = process.info["cmdline"] or []
+        if process.info["name"] == "java" and app_id in command and "--executor-id" in command:
+            found[command[command.index("--executor-id") + 1]] = process
+    return found

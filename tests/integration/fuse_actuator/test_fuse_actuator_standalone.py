@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import signal
-import urllib.request
 from pathlib import Path
 
 import psutil
@@ -12,32 +10,12 @@ import pytest
 
 from sparkfuse.stack.layout import free_ports
 from tests.integration.collectors.spark_runs import SparkRun
-from tests.integration.collectors.standalone import standalone_master
+from tests.integration.collectors.standalone import application_states, driver_of, executors_of, standalone_master
 from tests.integration.fuse_actuator.conftest import Fuse
 from tests.waiting import wait_for
 
 JOB = Path(__file__).parent / "jobs" / "hang.py"
 NO_PLUGIN = {"spark.plugins": "", "spark.jars": "", "spark.executor.memory": "500m"}
-
-
-def driver_of(run):
-    """Return the JVM of the driver."""
-    return next(each for each in psutil.Process(run.pid).children(recursive=True) if each.name() == "java")
-
-
-def executors_of(app_id):
-    """Return the processes of the application's executors."""
-    found = []
-    for process in psutil.process_iter(["name", "cmdline"]):
-        command = process.info["cmdline"] or []
-        if process.info["name"] == "java" and app_id in command and "--executor-id" in command:
-            found.append(process)
-    return found
-
-
-def applications(url, part):
-    with urllib.request.urlopen(f"{url}/json/", timeout=10) as reply:
-        return {each["id"]: each["state"] for each in json.load(reply)[part]}
 
 
 @pytest.mark.timeout(600)
@@ -55,7 +33,7 @@ def test_hung_application_is_ended_on_a_real_master(bus, keys, operator, start_a
             app_id, healthy_id = (run.wait_for_line("APPLICATION") for run in runs)
             fuse = Fuse(bus, keys, app_id, int(runs[0].wait_for_line("START")), attempt=0)
             wait_for(lambda: executors_of(app_id) and executors_of(healthy_id), 120, "the executors")
-            driver = driver_of(runs[0])
+            driver = driver_of(runs[0].pid)
             driver.send_signal(signal.SIGSTOP)
             fuse.line = fuse.line.replace('"after_ms": 1800000', '"after_ms": 0').replace("outlived", "driver_silent")
             (tmp_path / "policies.jsonl").write_text(f"{fuse.line}\n")
@@ -65,8 +43,7 @@ def test_hung_application_is_ended_on_a_real_master(bus, keys, operator, start_a
             outcome = fuse.outcome(fuse.send())
 
             assert outcome.outcome == "ended"
-            assert applications(url, "completedapps") == {app_id: "KILLED"}
-            assert applications(url, "activeapps") == {healthy_id: "RUNNING"}
+            assert application_states(url) == {app_id: "KILLED", healthy_id: "RUNNING"}
             wait_for(lambda: not executors_of(app_id), 60, "the end of the executor")
             assert len(executors_of(healthy_id)) == 1
             driver.send_signal(signal.SIGCONT)

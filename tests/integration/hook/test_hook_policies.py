@@ -12,7 +12,6 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-import psutil
 import pytest
 from google.protobuf.json_format import Parse
 
@@ -20,6 +19,7 @@ from sparkfuse_contracts.generated.signal_pb2 import Signal
 from sparkfuse_native_analytics.fuse_controller.signing import target_digest
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.policies import policy_hash, policy_line
+from tests.integration.collectors.standalone import executors_of
 from tests.integration.hook.conftest import Fuse, Signer, Target
 from tests.waiting import wait_for
 
@@ -81,18 +81,8 @@ class Runaway:
         killed: set[str] = set()
         while len(killed) < number:
             executor_id = wait_for(lambda: next(iter(self.target.executors() - killed), None), 240, "an executor")
-            self.process_of(executor_id).kill()
+            executors_of(self.target.app_id)[executor_id].kill()
             killed.add(executor_id)
-
-    def process_of(self, executor_id: str) -> psutil.Process:
-        """Return the JVM of an executor."""
-        wanted = ["--executor-id", executor_id]
-        for process in psutil.process_iter(["name", "cmdline"]):
-            command = process.info["cmdline"] or []
-            pairs = [command[place : place + 2] for place in range(len(command))]
-            if process.info["name"] == "java" and self.target.app_id in command and wanted in pairs:
-                return process
-        raise AssertionError(f"no process of executor {executor_id}")
 
     def ask(self, **changes: object) -> dict:
         """Send one signal, and return its last receipt."""
