@@ -81,9 +81,8 @@ class CircuitBreaker:
         return state if isinstance(state, dict) else dict(UNREACHABLE)
 
     def should_continue(self) -> bool:
-        """Return whether nothing was stopped since the last `reset`; an act that failed stopped nothing."""
-        state = self.state()
-        return state["state"] != "open" or bool(state["events"] and not _stops(state))
+        """Return whether the fuse is not open."""
+        return str(self.state()["state"]) != "open"
 
     def check(self) -> None:
         """Raise an error if the fuse is open, and report new warnings as `on_warn` specifies.
@@ -144,7 +143,13 @@ class CircuitBreaker:
         return bool(guard.__exit__(*error))
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that runs as a block; an `async def` function carries the tag except while suspended."""
+        """Return a function that runs as a block; an `async def` function carries the tag except while suspended.
+
+        Raises:
+            TypeError: the function is a generator, whose body runs after the block has ended.
+        """
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(f"{function.__name__} is a generator: open a block with `with` inside of it instead")
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)

@@ -292,13 +292,24 @@ def test_job_code_needs_only_the_standard_library():
     assert done.stdout.strip() == "[]"
 
 
-def test_failed_act_stops_no_block(circuit_breaker, jvm):
-    """An act that failed stopped nothing, so the job continues; a later act that worked is reported."""
-    jvm.blow(outcome="failed")
-    circuit_breaker.check()
-    assert circuit_breaker.should_continue()
-    jvm.blow(outcome="ended")
+def test_error_names_the_act_that_stopped_work(circuit_breaker, jvm):
+    """If another act failed later, the error still names the act that stopped work."""
+    jvm.now = jvm.now | {"state": "open", "events": [EVENT, EVENT | {"outcome": "failed", "rule": "task_stuck"}]}
 
-    assert not circuit_breaker.should_continue()
-    with pytest.raises(FuseBlownError):
+    with pytest.raises(FuseBlownError) as raised:
         circuit_breaker.check()
+    assert raised.value.rule == "stage_runaway_spill"
+
+
+def test_generator_cannot_be_decorated(circuit_breaker):
+    """A generator would run after its block has ended, so it is refused when it is decorated."""
+
+    def rows():
+        yield 1
+
+    async def async_rows():
+        yield 1
+
+    for function in (rows, async_rows):
+        with pytest.raises(TypeError, match="is a generator"):
+            circuit_breaker(function)

@@ -6,6 +6,7 @@ import io.sparkfuse.spark.settings.PluginSettings.FuseMode;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
@@ -13,16 +14,19 @@ import java.util.Set;
 /**
  * The state of the fuse for job code: mode, hold, and the signals that were shown or obeyed.
  *
- * <p>The fuse is open from the first act until {@link #reset}. Warnings and held signals are listed
- * as events, but never open the fuse. Thread-safe.
+ * <p>The fuse is open from the first act until {@link #reset}. Warnings, held signals and acts that
+ * failed are listed as events, but do not keep the fuse open. Thread-safe.
  */
 public final class FuseState {
   private static final int MAX_EVENTS = 20;
 
   private final FuseMode mode;
   private final ArrayDeque<Map<String, Object>> events = new ArrayDeque<>();
+
+  /** Sequence numbers of the acts that keep the fuse open. */
+  private final Set<Long> acts = new HashSet<>();
+
   private boolean hold;
-  private boolean open;
   private boolean watching;
   private long sequence;
 
@@ -52,7 +56,7 @@ public final class FuseState {
 
   /** Closes the fuse, after job code has handled the problem. */
   public synchronized void reset() {
-    open = false;
+    acts.clear();
   }
 
   /** Lists a signal that stopped nothing; {@code outcome} is warned or held. */
@@ -65,12 +69,23 @@ public final class FuseState {
    * sequence number.
    */
   synchronized long opened(Signal signal, Set<String> blocks, long nowMs) {
-    open = true;
-    return add(signal, "requested", blocks, nowMs);
+    long event = add(signal, "requested", blocks, nowMs);
+    acts.add(event);
+    return event;
   }
 
-  /** Sets the outcome of an act: ended, unfreed or failed. */
+  /** Sets the outcome of an act: ended or unfreed. */
   synchronized void finished(long event, String outcome) {
+    setOutcome(event, outcome);
+  }
+
+  /** Notes that an act threw an exception, so it does not keep the fuse open. */
+  synchronized void failed(long event) {
+    acts.remove(event);
+    setOutcome(event, "failed");
+  }
+
+  private void setOutcome(long event, String outcome) {
     for (Map<String, Object> each : events) {
       if (each.get("sequence").equals(event)) {
         each.put("outcome", outcome);
@@ -117,7 +132,7 @@ public final class FuseState {
     state.put("mode", mode.text());
     state.put("hold", hold);
     state.put("watching", watching);
-    state.put("state", open ? "open" : "closed");
+    state.put("state", acts.isEmpty() ? "closed" : "open");
     state.put("events", new ArrayList<>(events));
     return JsonWriter.write(state);
   }

@@ -258,13 +258,15 @@ final class Hook {
     Signal signal = verdict.context.signal;
     // Job code may read the state as soon as its action fails, so the state is set before the act.
     long event = state.opened(signal, edge.actuator.blocks(signal), edge.wallMs.getAsLong());
+    memory.stopsApplication(signal, true);
     try {
       ActResult result = edge.actuator.act(signal, ReasonText.of(signal));
       state.finished(event, result.outcome());
       write(receipts.act(verdict, result));
     } catch (Throwable fault) {
       faults.caught(fault);
-      state.finished(event, "failed");
+      state.failed(event);
+      memory.stopsApplication(signal, false);
       write(receipts.decision(verdict, "failed", String.valueOf(fault)));
     }
   }

@@ -56,10 +56,16 @@ final class HookMemory {
     last[1] = Math.max(last[1], signal.getGeneration());
   }
 
+  /** Notes that the application is being stopped, or that this act failed. */
+  void stopsApplication(Signal signal, boolean now) {
+    if (signal.getAction().equals(Actions.STOP_APPLICATION)) {
+      applicationStops += now ? 1 : -1;
+    }
+  }
+
   /** Counts a stop that is about to be carried out and marks its approval as used. */
   void spend(Signal signal, long nowMs) {
     stopsMs.addLast(nowMs);
-    applicationStops += signal.getAction().equals(Actions.STOP_APPLICATION) ? 1 : 0;
     try {
       approvals.add(MessageReader.approval(signal.getApproval().getPayload()).getApprovalId());
     } catch (IllegalArgumentException none) { // the policy required no approval

@@ -100,6 +100,19 @@ class HookTest {
 
     assertEquals(Arrays.asList("received", "requested", "failed"), outcomes());
     assertEquals(1, all.faults.count());
+    assertEquals("closed", state().get("state"));
+    assertEquals("failed", ((Map<?, ?>) ((List<?>) state().get("events")).get(0)).get("outcome"));
+  }
+
+  /** If an act fails after another act stopped work, the fuse stays open until a reset. */
+  @Test
+  void failedActDoesNotCloseFuseThatAnotherActOpened() {
+    all.send(all.signal(7));
+    all.edge.fault = new IllegalStateException("Spark refuses");
+    all.send(all.signal(8));
+
+    assertEquals("failed", outcomes().get(outcomes().size() - 1));
+    assertEquals("open", state().get("state"));
   }
 
   /**
