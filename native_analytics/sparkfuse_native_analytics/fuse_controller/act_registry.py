@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_native_analytics.fuse_controller.fuse import Fuse, State, Times, advance, ask, blow, refuse, settle
 from sparkfuse_native_analytics.fuse_controller.safeguards import HOUR_MS, Budget
-from sparkfuse_native_analytics.fuse_controller.scope import Run
+from sparkfuse_native_analytics.fuse_controller.scope import Run, Scope
 from sparkfuse_rules.rule import EXTERNAL_STOP
 
 SENT, WOULD_ACT, VERIFIED, RECHECKED = "sent", "would_act", "verified", "rechecked"
@@ -53,6 +53,15 @@ class Act:
     query_id: int | None = None
     task_id: int | None = None
     contested: bool = False
+
+    def is_on(self, scope: Scope) -> bool:
+        """Return whether the act was for the rule and target of ``scope``; its action may have been wider."""
+        return (
+            (self.run, self.rule) == (scope.run, scope.rule)
+            and (scope.stage is None or self.stage == scope.stage)
+            and (scope.task_id is None or self.task_id == scope.task_id)
+            and (scope.query_id is None or self.query_id == scope.query_id)
+        )
 
 
 class ActRegistry:
@@ -114,9 +123,9 @@ class ActRegistry:
         self._acts = {key: act for key, act in self._acts.items() if now_ms - act.at_ms < FORGET_MS}
         self._last = {key: act_id for key, act_id in self._last.items() if act_id in self._acts}
 
-    def of_fuse(self, run: Run, rule: str, mode: str) -> list[Act]:
-        """Return the acts of one run and rule in one mode, oldest first."""
-        acts = (act for act in self._acts.values() if (act.run, act.rule, act.mode) == (run, rule, mode))
+    def of_target(self, scope: Scope, mode: str) -> list[Act]:
+        """Return the acts of one rule on one target in one mode, oldest first."""
+        acts = (act for act in self._acts.values() if act.mode == mode and act.is_on(scope))
         return sorted(acts, key=lambda act: act.at_ms)
 
     def unverified(self) -> list[Act]:

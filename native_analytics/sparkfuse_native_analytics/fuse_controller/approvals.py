@@ -13,6 +13,8 @@ from sparkfuse_native_analytics.fuse_controller.signing import SignatureRefusedE
 
 TOPIC = "approvals"
 REQUESTED = "approval_requested"
+# People see a request for this long; then it is made again, if the finding still fires.
+REQUEST_LIFE_MS = 3_600_000
 
 
 class ApprovalBook:
@@ -23,7 +25,7 @@ class ApprovalBook:
         self._trusted, self._revoked = keys, revoked
         self._approvals: dict[str, tuple[Approval, SignedMessage]] = {}
         self._used: set[str] = set()
-        self._requested: set[str] = set()
+        self._requested: dict[str, int] = {}
 
     def put(self, content: bytes | None, appended_ms: int | None) -> str | None:
         """Add one record that the broker appended at ``appended_ms``; return why it was rejected, else None.
@@ -43,13 +45,14 @@ class ApprovalBook:
         if record.approval_id:
             self._used.add(record.approval_id)
             # If the hook refuses the approved act, the next act needs a new approval, which must be requested again.
-            self._requested.discard(record.digest)
+            self._requested.pop(record.digest, None)
         if record.step == REQUESTED:
-            self._requested.add(record.digest)
+            self._requested[record.digest] = record.at_ms
 
-    def is_requested(self, digest: str) -> bool:
-        """Return whether an approval of this target was already requested."""
-        return digest in self._requested
+    def is_requested(self, digest: str, now_ms: int) -> bool:
+        """Return whether an approval of this target was requested so recently that a person still sees the request."""
+        at_ms = self._requested.get(digest)
+        return at_ms is not None and now_ms - at_ms < REQUEST_LIFE_MS
 
     def find(self, digest: str, now_ms: int) -> tuple[Approval, SignedMessage] | None:
         """Return an approval of a target if it is unused and valid now; None if there is none."""

@@ -108,7 +108,7 @@ class FuseController:
         self._record_stopped_clusters(fleet, environment)
         refused = [record for case in fleet.cases() for record in self._carry_out(case, environment)]
         self.audit.write(environment, refused)
-        self._refusals.keep(fleet.scopes())
+        self._refusals.written(fleet.scopes())
         self._record_pause(environment, prevents=bool(fleet.candidates))
 
     def probe(self, environment: Environment) -> None:
@@ -186,7 +186,7 @@ class FuseController:
         actions = [action for action in policy.actions if _has_target(action, target)]
         if mode == SHADOW_MODE:
             return mode, next((action for action in actions if action != WARN), WARN), ""
-        action = next_action(actions, self.audit.acts.of_fuse(scope.run, scope.rule, mode))
+        action = next_action(actions, self.audit.acts.of_target(scope, mode))
         if action in (None, WARN):
             return mode, action, ""
         unarmed = self.unarmed(case.variant, case.candidate, action, broker_ms)
@@ -205,7 +205,7 @@ class FuseController:
         digest, now_ms = target_digest(signal), environment.now_ms()
         found = self.approvals.find(digest, environment.health().broker_ms(now_ms))
         if found is None:
-            if not self.approvals.is_requested(digest):
+            if not self.approvals.is_requested(digest, now_ms):
                 requested = Step(REQUESTED, step.mode, step.action, step.reason, digest=digest)
                 self.audit.write(environment, [records.case_record(case, requested, now_ms)])
             return None

@@ -13,6 +13,8 @@ MAX_AGE_MS = 90_000
 # The clocks may differ by this much; if the time of a finding is further in the future, its age is unknown.
 MAX_FUTURE_MS = 10_000
 _FIRING = "firing"
+# A signal contains these names, and the broker refuses records of more than a megabyte.
+MAX_NAME = 1_000
 
 
 @dataclass(frozen=True)
@@ -30,18 +32,22 @@ class FindingRegistry:
     def __init__(self) -> None:
         self._findings: dict[str, Finding] = {}
 
-    def put(self, finding: Finding, now_ms: int) -> None:
-        """Add a finding. A version that is older than the stored version is ignored.
+    def put(self, finding: Finding, now_ms: int) -> str | None:
+        """Add a finding; return why it is rejected, else None. A version older than the stored version is ignored.
 
         A version from the future does not hide later ones: it is kept until the next version, whatever its time.
         """
+        names = (finding.finding_id, finding.cluster, finding.tenant, finding.team, finding.job_key)
+        if any(len(name) > MAX_NAME for name in (*names, *(run.app_id for run in finding.runs))):
+            return f"a name has more than {MAX_NAME} characters"
         known = self._findings.get(finding.finding_id)
         if known is not None and known.updated_ms > finding.updated_ms and known.updated_ms <= now_ms + MAX_FUTURE_MS:
-            return
+            return None
         if finding.state == _FIRING:
             self._findings[finding.finding_id] = finding
         else:
             self._findings.pop(finding.finding_id, None)
+        return None
 
     def candidates(self, now_ms: int, scopes: Mapping[str, str]) -> Iterator[Candidate]:
         """Yield the firing runs of recent findings that name their target; remove findings that became too old.

@@ -88,6 +88,8 @@ class Refusal:
 
 
 Gate = Callable[[Case], Refusal | None]
+# The gates that refuse every case at the same time.
+PAUSING = ("caught_up", "clock")
 
 
 def unhealthy(health: Health) -> Refusal | None:

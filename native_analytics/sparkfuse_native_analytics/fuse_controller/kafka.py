@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka import TopicPartition as Place
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.generated.signal_pb2 import Signal
@@ -90,7 +91,7 @@ class Inputs:
         self._checked = 0.0
         self._asked: dict[Partition, int] | None = {}
         try:
-            self._add_partitions()
+            _until_elected(self._add_partitions)
         except KafkaException as error:
             raise TopicUnavailableError(
                 f"no Kafka broker answers at {self._bootstrap}: {error.args[0].str()}"
@@ -211,6 +212,20 @@ class Inputs:
     def _range(self, topic: str, number: int, seconds: float = ANSWER_SECONDS) -> tuple[int, int]:
         low, high = self._consumer.get_watermark_offsets(Place(topic, number), timeout=seconds)
         return int(low), int(high)
+
+
+# Asks again while a partition of a new topic, or of a broker that just ended, has no leader yet.
+_until_elected = Retrying(
+    retry=retry_if_exception(
+        lambda error: (
+            isinstance(error, KafkaException)
+            and error.args[0].code() in (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
+        )
+    ),
+    stop=stop_after_delay(ANSWER_SECONDS),
+    wait=wait_fixed(0.2),
+    reraise=True,
+)
 
 
 class Outputs:

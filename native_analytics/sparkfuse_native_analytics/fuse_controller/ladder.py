@@ -24,7 +24,7 @@ def next_action(actions: Sequence[str], acts: Sequence[Act]) -> str | None:
     """Return the next action; None if the ladder does not advance.
 
     ``actions`` are the actions of the policy that have a target, narrowest first. ``acts`` are the earlier acts of this
-    run and rule, oldest first.
+    rule on this target, oldest first.
     """
     if not acts:
         return actions[0] if actions else None

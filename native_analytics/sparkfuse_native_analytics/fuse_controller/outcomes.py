@@ -26,7 +26,8 @@ _NOT_DONE = ("held", "refused", "expired", "disagrees", "blind", "failed")
 # What a hook writes last about a signal. It writes only one of them, except that it may refuse after `requested`.
 _LAST = (*_NOT_DONE, "ended", "unfreed", "warned", "would_act", "would_not_act")
 _REQUESTED = "requested"
-# The longest text of a receipt that the audit log repeats: a longer one could make its record too large to be written.
+# The longest text of a receipt, row or finding that the audit log repeats: a longer one could make its record too large
+# to be written.
 MAX_TEXT = 500
 ACTUATOR, KILL_TASK, STOP_APPLICATION = "actuator", "kill_task", "stop_application"
 # Only a row this long after a kill shows whether the task survived: earlier rows may contain facts from before the
@@ -104,7 +105,13 @@ class OutcomeBook:
         return Outcome(UNKNOWN, "neither a row nor a receipt shows the outcome")
 
     def changed(self, act: Act) -> Outcome | None:
-        """Return the new outcome of a verified act if a later receipt is worse than it or contradicts it; else None."""
+        """Return the new outcome of a verified act, or None.
+
+        A later receipt can be worse than the outcome or contradict it. A row that shows the end replaces `unfreed`,
+        because the work can end after the time that the hook waits for it.
+        """
+        if act.outcome == UNFREED and act.action != EXTERNAL_STOP and (ended := self._ended(act)) is not None:
+            return Outcome(ENDED, ended)
         found = _by_receipts(act, self._receipts_of(act))
         if found is None or (found.outcome, found.contested) == (act.outcome, act.contested):
             return None
@@ -148,19 +155,20 @@ def _by_receipts(act: Act, receipts: Mapping[str, Receipt]) -> Outcome | None:
     contradicted = sum(outcome in receipts for outcome in _LAST) > 1
     note = " (receipts contradict each other)" if contradicted else ""
     if UNFREED in receipts:
-        return Outcome(UNFREED, _text(_unfreed(receipts[UNFREED])) + note, contradicted)
+        return Outcome(UNFREED, shortened(_unfreed(receipts[UNFREED])) + note, contradicted)
     refused = next((receipts[outcome] for outcome in _NOT_DONE if outcome in receipts), None)
     if refused is not None:
         reason = f"the {refused.actor or 'hook'} did not act: {refused.outcome}: {refused.reason}"
         # After `requested` the hook may have acted, so this refusal shortens no waiting time.
-        return Outcome(REFUSED, _text(reason) + note, contradicted or _REQUESTED in receipts)
+        return Outcome(REFUSED, shortened(reason) + note, contradicted or _REQUESTED in receipts)
     if act.action == EXTERNAL_STOP and ENDED in receipts:
-        return Outcome(ENDED, _text(receipts[ENDED].reason) + note, contradicted)
+        return Outcome(ENDED, shortened(receipts[ENDED].reason) + note, contradicted)
     return None
 
 
-def _text(reason: str) -> str:
-    return reason if len(reason) <= MAX_TEXT else f"{reason[:MAX_TEXT]}…"
+def shortened(text: str, limit: int = MAX_TEXT) -> str:
+    """Return at most the first ``limit`` characters, with a mark if some are missing."""
+    return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def _unfreed(receipt: Receipt) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from sparkfuse_native_analytics.fuse_controller.gates import NOT_CONFIRMED, Health, Refusal, unhealthy
+from sparkfuse_native_analytics.fuse_controller.gates import NOT_CONFIRMED, PAUSING, Health, Refusal, unhealthy
 from sparkfuse_native_analytics.fuse_controller.scope import Scope
 
 PAUSED, RESUMED = "paused", "resumed"
-PAUSING_GATES = ("caught_up", "clock")
 # A finding and the row that it is about arrive a few seconds apart, so only a longer disagreement is recorded.
 NOT_CONFIRMED_MS = 30_000
 # The shortest time between two records of a pause, so that a clock near its limit cannot fill the audit log.
@@ -21,6 +20,7 @@ class RecordedRefusals:
 
     def __init__(self) -> None:
         self._gates: dict[Scope, str] = {}
+        self._unwritten: dict[Scope, str] = {}
         self._not_confirmed_ms: dict[Scope, int] = {}
 
     def is_new(self, scope: Scope, refused: Refusal | None, now_ms: int) -> bool:
@@ -28,20 +28,22 @@ class RecordedRefusals:
 
         A pause of the whole controller does not change what is known about the case.
         """
-        if refused is not None and refused.gate in PAUSING_GATES:
+        if refused is not None and refused.gate in PAUSING:
             return False
         step = refused.step if refused else None
         if step != NOT_CONFIRMED:
             self._not_confirmed_ms.pop(scope, None)
         elif now_ms - self._not_confirmed_ms.setdefault(scope, now_ms) < NOT_CONFIRMED_MS:
             return False
-        gate, earlier = (refused.gate if refused else ""), self._gates.get(scope)
-        self._gates[scope] = gate
-        return step is not None and gate != earlier
+        gate = refused.gate if refused else ""
+        self._unwritten[scope] = gate
+        return step is not None and gate != self._gates.get(scope)
 
-    def keep(self, scopes: AbstractSet[Scope]) -> None:
-        """Forget the cases whose finding no longer fires."""
-        self._gates = {scope: gate for scope, gate in self._gates.items() if scope in scopes}
+    def written(self, scopes: AbstractSet[Scope]) -> None:
+        """Remember the refusals, after their records were written, of the cases whose finding fires."""
+        gates = self._gates | self._unwritten
+        self._gates = {scope: gate for scope, gate in gates.items() if scope in scopes}
+        self._unwritten = {}
         self._not_confirmed_ms = {scope: ms for scope, ms in self._not_confirmed_ms.items() if scope in scopes}
 
 

@@ -18,7 +18,7 @@ from sparkfuse_native_analytics.fuse_controller.act_registry import (
     Act,
 )
 from sparkfuse_native_analytics.fuse_controller.gates import Case
-from sparkfuse_native_analytics.fuse_controller.outcomes import Outcome
+from sparkfuse_native_analytics.fuse_controller.outcomes import Outcome, shortened
 from sparkfuse_native_analytics.fuse_controller.probes import SCORED, Probe
 from sparkfuse_native_analytics.fuse_controller.scope import Run
 from sparkfuse_rules.describe import render
@@ -27,6 +27,8 @@ from sparkfuse_rules.rule import Rule
 # The longest lifetime of a signal that the hook accepts.
 SIGNAL_LIFE_MS = 120_000
 CONTROLLER = "controller"
+# The longest evidence of a signal and of its audit record; the broker refuses records of more than a megabyte.
+MAX_EVIDENCE = 2_000
 HOLD_SET, HOLD_RELEASED, ARMED, DISARMED = "hold_set", "hold_released", "armed", "disarmed"
 
 
@@ -114,7 +116,7 @@ def case_record(case: Case, step: Step, now_ms: int, signal: Signal | None = Non
             finding_id=finding.finding_id,
             policy_hash=case.variant.policy_hash,
             at_ms=now_ms,
-            observed={name: str(value) for name, value in row.items() if value is not None},
+            observed={name: shortened(str(value)) for name, value in row.items() if value is not None},
             digest=step.digest,
             approval_id=step.approval_id,
         ),
@@ -238,9 +240,9 @@ def evidence(case: Case) -> str:
     scope = case.candidate.scope
     row = case.match.row if case.match else {}
     if scope.stage_id is None:
-        return render(case.variant.rule.description, row)
+        return shortened(render(case.variant.rule.description, row), MAX_EVIDENCE)
     stage_name = case.candidate.run.stage_name or str(scope.stage_id)
-    return render(case.variant.rule.description, {**row, "stage_name": stage_name})
+    return shortened(render(case.variant.rule.description, {**row, "stage_name": stage_name}), MAX_EVIDENCE)
 
 
 def override_hint(rule: Rule) -> str:

@@ -161,8 +161,10 @@ class FuseControllerService:
             if (receipt := self._read(message, Receipt)) is not None:
                 self._controller.read_receipt(receipt)
         for message in received.get("findings", ()):
-            if (finding := self._read(message, Finding)) is not None:
-                self._controller.findings.put(finding, self.now_ms())
+            if (finding := self._read(message, Finding)) is not None and (
+                reason := self._controller.findings.put(finding, self.now_ms())
+            ):
+                self._write_dead_letter(message, reason)
         self._read_live(received.get("live", ()))
         return bool(received)
 

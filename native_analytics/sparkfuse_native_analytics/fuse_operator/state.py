@@ -12,7 +12,7 @@ from sparkfuse_contracts.generated.receipt_pb2 import Receipt
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import RecordError, from_json
 from sparkfuse_native_analytics.fuse_controller.act_registry import ACT_MODE, SENT, VERIFIED
-from sparkfuse_native_analytics.fuse_controller.approvals import REQUESTED
+from sparkfuse_native_analytics.fuse_controller.approvals import REQUEST_LIFE_MS, REQUESTED
 from sparkfuse_native_analytics.fuse_controller.audit_chain import chain_errors
 from sparkfuse_native_analytics.fuse_controller.controller import STARTED
 from sparkfuse_native_analytics.fuse_controller.controls import ControlBook
@@ -29,8 +29,7 @@ from sparkfuse_native_analytics.fuse_controller.recorded_refusals import PAUSED,
 from sparkfuse_native_analytics.fuse_operator.rule_costs import RuleCosts, costs_of
 from sparkfuse_native_analytics.topic_records import read_all
 
-HOUR_MS = 3_600_000
-DAY_MS = 24 * HOUR_MS
+DAY_MS = 24 * 3_600_000
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class AuditLogView:
         """Return the last hour's requests for approval that no later record used."""
         pending: dict[str, AuditRecord] = {}
         for record in self.records:
-            if record.step == REQUESTED and now_ms - record.at_ms < HOUR_MS:
+            if record.step == REQUESTED and now_ms - record.at_ms < REQUEST_LIFE_MS:
                 pending[record.digest] = record
             elif record.step == SENT and record.digest:
                 pending.pop(record.digest, None)

@@ -64,3 +64,14 @@ def test_end_of_the_stage_shows_no_stop_of_the_application(action, expected):
 
     assert (before[0] if before else None) == expected
     assert book.of(act, SOON_MS, TIMES)[0] == "ended"
+
+
+def test_row_corrects_a_receipt_that_the_work_continues():
+    """Work that ends after the hook gave up waiting for it has ended; an external stop is not verified by rows."""
+    for action, expected in (("cancel_stage", "ended"), ("external_stop", None)):
+        act = Act("s-1", 0, "act", action, RUN, "task_failures", "", "", "", stage=(3, 0), outcome="unfreed")
+        book = OutcomeBook()
+        assert book.changed(act) is None
+        book.end(Ending(RUN, "failed", stage=(3, 0)))
+
+        assert ((found := book.changed(act)) and found[0]) == expected

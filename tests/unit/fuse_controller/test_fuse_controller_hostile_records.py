@@ -13,6 +13,7 @@ from sparkfuse_contracts.wire import to_json
 from sparkfuse_native_analytics.fuse_controller import service as service_module
 from sparkfuse_native_analytics.fuse_controller.controller_metrics import ControllerMetrics
 from sparkfuse_native_analytics.fuse_controller.controller_policy import PolicyReloader
+from sparkfuse_native_analytics.fuse_controller.safeguards import BigPicture
 from sparkfuse_native_analytics.fuse_controller.silences import Matcher, Silence
 from tests.unit.fuse_controller.hostile_records import (
     HOSTILE_NUMBERS,
@@ -235,13 +236,44 @@ def test_rows_from_the_future_do_not_count_as_running(world, make_controller, sh
     assert world.steps == ["big_picture"]
 
 
-@pytest.mark.parametrize("pattern", ["ord[[:alpha:]]+", "o{,9}rders"])
-def test_silence_that_python_reads_differently_holds(world, make_controller, show, pattern):
-    """If Python gives an expression another meaning, the silences are unknown, so nothing is stopped."""
+@pytest.mark.parametrize(("pattern", "held"), [("ord[[:alpha:]]+", True), ("o{,9}rders", False), ("(?!x)", None)])
+def test_silence_has_the_syntax_of_alertmanager(world, make_controller, show, pattern, held):
+    """Expressions of silences are those of RE2; an expression that RE2 refuses makes the silences unknown."""
     controller = make_controller("act")
     world.active_silences.append(Silence("s-1", "", (Matcher("job_key", pattern, True, True),)))
     show(controller, live_row(), finding())
     controller.evaluate(world)
 
-    assert world.acts == []
-    assert world.steps == ["held"]
+    assert world.steps == (["sent"] if held is False else ["held"])
+    assert ("cannot be evaluated" in world.records[0].reason) is (held is None)
+
+
+def test_huge_names_do_not_block_other_applications(world, make_controller, show, monkeypatch):
+    """A stage name of 600 kB is shortened in audit log and signal, so the other application is decided too."""
+    controller = make_controller("act", big_picture=BigPicture(1.0, 99))
+    sizes: list[int] = []
+    write = world.write
+
+    def limited(audit, signals):
+        sizes.extend(len(content) for _, content in audit)
+        sizes.extend(len(to_json(signed)) for _, signed in signals)
+        return write(audit, signals)
+
+    monkeypatch.setattr(world, "write", limited)
+    huge = '"' * 600_000
+    show(controller, live_row("app-0", name=huge), finding("app-0", job_key="other", stage_name=huge))
+    show(controller, live_row("app-1"), finding("app-1"))
+    controller.evaluate(world)
+
+    assert [signal.app_id for signal in world.acts] == ["app-0", "app-1"]
+    assert max(sizes) < 50_000
+
+
+@pytest.mark.parametrize("field", ["job_key", "tenant", "team", "cluster", "finding_id"])
+def test_finding_with_a_huge_name_is_a_dead_letter(service, topics, field):
+    """A name that a signal would repeat may have at most 1,000 characters."""
+    found = finding()
+    setattr(found, field, "x" * 1_001)
+    feed(service, "findings", to_json(found))
+
+    assert [letter.reason for letter in topics.letters] == ["a name has more than 1000 characters"]

@@ -129,6 +129,25 @@ def test_pause_does_not_repeat_the_records_of_cases(world, make_controller, show
     assert [(each.step, each.gate) for each in world.records if each.app_id] == [("held", "hold")]
 
 
+def test_refusal_is_recorded_although_another_write_failed(world, make_controller, show, monkeypatch):
+    """If the transaction of another case is aborted, the refusal of this case is recorded at the next evaluation."""
+    controller = make_controller("act", holds=(Hold("release night", app="app-0"),))
+    show(controller, live_row("app-0"), finding("app-0"), live_row("app-1"), finding("app-1", job_key="other"))
+    write, failures = world.write, [OSError("aborted")]
+
+    def fail_once(audit, signals):
+        if signals and failures:
+            raise failures.pop()
+        return write(audit, signals)
+
+    monkeypatch.setattr(world, "write", fail_once)
+    with pytest.raises(OSError, match="aborted"):
+        controller.evaluate(world)
+    controller.evaluate(world)
+
+    assert sorted(world.steps) == ["held", "sent"]
+
+
 def test_gate_in_a_receipt_is_one_of_the_known_gates(world, make_controller, show):
     """Any job can write a receipt, so a gate that does not exist becomes `other` in the audit log and the metrics."""
     controller = make_controller("shadow")

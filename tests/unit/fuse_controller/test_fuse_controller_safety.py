@@ -7,12 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from sparkfuse_contracts.generated.approval_pb2 import Approval
 from sparkfuse_native_analytics.fuse_controller.environment import FencedError
-from sparkfuse_native_analytics.fuse_controller.gates import GATES, Health
+from sparkfuse_native_analytics.fuse_controller.gates import GATES, AffectedApplications, Health
 from sparkfuse_native_analytics.fuse_controller.protected import Protected
 from sparkfuse_native_analytics.fuse_controller.safeguards import BigPicture, Budget
-from sparkfuse_native_analytics.fuse_controller.signing import target_digest
 from sparkfuse_native_analytics.fuse_controller.silences import Matcher, Silence
 from sparkfuse_native_analytics.fuse_controller.working_hours import WorkingHours
 from tests.unit.fuse_controller.scene import (
@@ -256,58 +254,6 @@ def test_ten_thousand_condemned_applications_cause_one_record(world, make_contro
     assert world.signals == []
 
 
-def approve(world, controller, signal, **fields):
-    approval = Approval(**{"approval_id": "approval-1", "digest": target_digest(signal), "approver": "dana",
-                           "issued_ms": NOW_MS, "expires_ms": NOW_MS + 600_000, **fields})  # fmt: skip
-    return controller.approvals.put(world.keys.approval(approval), NOW_MS)
-
-
-def test_act_waits_for_one_approval_and_uses_it_once(world, approval_needed, show):
-    """Without an approval the controller requests one.
-
-    The signal contains the approval, and the approval is not used a second time.
-    """
-    controller = approval_needed
-    show(controller, live_row(), finding())
-    controller.evaluate(world)
-    controller.evaluate(world)
-    assert world.steps == ["approval_requested"]
-    assert world.acts == []
-
-    requested = world.records[0]
-    assert approve(world, controller, _signal_of(world, controller)) is None
-    assert controller.approvals.find(requested.digest, NOW_MS) is not None
-    controller.evaluate(world)
-    assert world.steps == ["approval_requested", "sent"]
-    assert world.acts[0].HasField("approval")
-    assert world.records[1].approval_id == "approval-1"
-    assert controller.approvals.find(requested.digest, NOW_MS) is None
-
-
-@pytest.mark.parametrize("fields", [{"expires_ms": NOW_MS}, {"digest": "0" * 64}], ids=["expired", "another target"])
-def test_wrong_approval_is_not_used(world, approval_needed, show, fields):
-    """An approval that expired or names another target allows nothing."""
-    show(approval_needed, live_row(), finding())
-    approval_needed.evaluate(world)
-    approve(world, approval_needed, _signal_of(world, approval_needed), **fields)
-    approval_needed.evaluate(world)
-
-    assert world.acts == []
-
-
-def _signal_of(world, controller):
-    """Return the signal for which the controller has requested an approval."""
-    from sparkfuse_contracts.generated.signal_pb2 import Signal
-
-    request = next(record for record in world.records if record.step == "approval_requested")
-    signal = Signal(cluster=request.cluster, app_id=request.app_id, app_attempt=request.app_attempt,
-                    app_start_ms=request.app_start_ms, rule=request.rule, action=request.action,
-                    stage_id=request.stage_id, stage_attempt=request.stage_attempt,
-                    policy_hash=request.policy_hash)  # fmt: skip
-    assert target_digest(signal) == request.digest
-    return signal
-
-
 def test_signal_is_as_old_as_its_evidence(world, make_controller, show):
     """If the controller pauses before it writes, the hook refuses the signal, because the decision is too old."""
     controller = make_controller("act")
@@ -324,3 +270,31 @@ def test_signal_is_as_old_as_its_evidence(world, make_controller, show):
     (signal,) = world.acts
 
     assert (signal.issued_ms, world.time_ms) == (NOW_MS, NOW_MS + 60_000)
+
+
+def test_late_version_of_a_finding_is_ignored(world, make_controller, show):
+    """A firing version that arrives after the newer resolved one causes no act."""
+    controller = make_controller("act")
+    show(controller, live_row(), finding(now_ms=NOW_MS), finding(now_ms=NOW_MS - 1, severity="warning"))
+    controller.evaluate(world)
+
+    assert len(world.acts) == 1
+
+
+def test_resolved_run_of_a_firing_finding_causes_no_act(world, make_controller, show):
+    """A finding can fire for one run and be resolved for another; only the firing run is acted on."""
+    controller = make_controller("act")
+    of_two = finding("app-1")
+    of_two.runs[0].state = "resolved"
+    show(controller, live_row(), of_two)
+    controller.evaluate(world)
+
+    assert world.acts == []
+
+
+def test_affected_applications_count_as_running(world, make_controller):
+    """If more applications are affected than the view knows, the limit compares with the affected ones."""
+    bounds = BigPicture(0.5, 3)
+
+    assert AffectedApplications("prod", 0, 3).exceeds(bounds)
+    assert not AffectedApplications("prod", 8, 3).exceeds(bounds)
