@@ -29,7 +29,7 @@ _REQUESTED = "requested"
 # The longest text of a receipt, row or finding that the audit log repeats: a longer one could make its record too large
 # to be written.
 MAX_TEXT = 500
-ACTUATOR, KILL_TASK, STOP_APPLICATION = "actuator", "kill_task", "stop_application"
+ACTUATOR, KILL_TASK, CANCEL_JOBS, STOP_APPLICATION = "actuator", "kill_task", "cancel_jobs", "stop_application"
 # Only a row this long after a kill shows whether the task survived: earlier rows may contain facts from before the
 # kill.
 TASK_ROW_MS = 15_000
@@ -110,9 +110,10 @@ class OutcomeBook:
         A later receipt can be worse than the outcome or contradict it. A row that shows the end replaces `unfreed`,
         because the work can end after the time that the hook waits for it.
         """
-        if act.outcome == UNFREED and act.action != EXTERNAL_STOP and (ended := self._ended(act)) is not None:
+        receipts = self._receipts_of(act)
+        if act.outcome == UNFREED and act.action != EXTERNAL_STOP and (ended := self._ended(act, receipts)) is not None:
             return Outcome(ENDED, ended)
-        found = _by_receipts(act, self._receipts_of(act))
+        found = _by_receipts(act, receipts)
         if found is None or (found.outcome, found.contested) == (act.outcome, act.contested):
             return None
         return found if found.outcome == UNFREED or (found.contested and found.outcome == act.outcome) else None
@@ -126,15 +127,18 @@ class OutcomeBook:
         """Return the outcome that a row or the receipts show; None if neither shows one yet."""
         # The rows of a zombie application show its end even before the act, so for an external stop only the receipt
         # shows that its processes ended.
-        if act.action != EXTERNAL_STOP and (ended := self._ended(act)) is not None:
+        if act.action != EXTERNAL_STOP and (ended := self._ended(act, receipts)) is not None:
             return Outcome(ENDED, ended)
         return _by_receipts(act, receipts)
 
-    def _ended(self, act: Act) -> str | None:
+    def _ended(self, act: Act, receipts: Mapping[str, Receipt]) -> str | None:
         """Return how the run, stage or query of an act ended; None if no row shows an end."""
         if act.run in self._ended_runs:
             return f"the application {self._ended_runs[act.run]}"
         if act.action == STOP_APPLICATION:  # the end of a stage does not show that the application ended
+            return None
+        # Other jobs of the application may still run, so the hook must report too that none does.
+        if act.action == CANCEL_JOBS and (ENDED not in receipts or UNFREED in receipts):
             return None
         if act.stage is not None and (act.run, act.stage) in self._ended_stages:
             return f"the stage {self._ended_stages[(act.run, act.stage)]}"

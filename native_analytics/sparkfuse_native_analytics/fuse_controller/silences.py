@@ -57,23 +57,20 @@ def silence_of(silences: Sequence[Silence], labels: Mapping[str, str]) -> Silenc
 
 
 def active_silences(alertmanager_urls: Sequence[str]) -> list[Silence]:
-    """Return the active silences of all Alertmanagers that answer.
+    """Return the active silences of all Alertmanagers.
 
-    Raises SilencesUnknownError if none answers, or if an answer is not a list of silences.
+    Raises SilencesUnknownError if one of them does not answer, because only that one may know a silence, or if an
+    answer is not a list of silences.
     """
-    answers = [_silences(f"{url}/api/v2/silences") for url in alertmanager_urls]
-    received = [silences for silences in answers if silences is not None]
-    if not received:
-        raise SilencesUnknownError(f"no Alertmanager answers at {', '.join(alertmanager_urls)}")
-    return [silence for silences in received for silence in silences]
+    return [silence for url in alertmanager_urls for silence in _silences(f"{url}/api/v2/silences")]
 
 
-def _silences(address: str) -> list[Silence] | None:
+def _silences(address: str) -> list[Silence]:
     try:
         with urlopen(address, timeout=ANSWER_SECONDS) as reply:  # noqa: S310  http or https: settings check it
             content = json.load(reply)
-    except (OSError, HTTPException, ValueError):
-        return None
+    except (OSError, HTTPException, ValueError) as error:
+        raise SilencesUnknownError(f"the Alertmanager at {address} does not answer: {error}") from error
     try:
         return [_silence(each) for each in content if each["status"]["state"] == _ACTIVE]
     except (KeyError, TypeError) as error:

@@ -19,6 +19,7 @@ from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
 from sparkfuse_contracts.wire import from_json, to_json
 from sparkfuse_native_analytics.fuse_controller.audit_chain import chain_errors
 from sparkfuse_native_analytics.fuse_controller.signing import verify
+from sparkfuse_native_analytics.fuse_controller.silences import SilencesUnknownError, active_silences
 from sparkfuse_native_analytics.fuse_operator import orders
 from tests.unit.fuse_controller.hostile_records import (
     HOSTILE_NUMBERS,
@@ -104,6 +105,15 @@ def arm(bus, operator):
 
 
 @pytest.mark.timeout(900)
+def test_silences_are_unknown_while_one_alertmanager_is_down(alertmanager_url, free_port):
+    """Only the Alertmanager that is down may know a silence."""
+    silence(alertmanager_url, job_key="quiet")
+
+    assert [each.comment for each in active_silences([alertmanager_url])] == ["known"]
+    with pytest.raises(SilencesUnknownError, match="does not answer"):
+        active_silences([alertmanager_url, f"http://127.0.0.1:{free_port()}"])
+
+
 def test_runaway_gets_one_signed_signal_despite_a_kill(bus, make_process, key_ring, operator, alertmanager_url):
     """For an armed rule, the controller sends one valid signal, and no second one after a kill and a restart.
 

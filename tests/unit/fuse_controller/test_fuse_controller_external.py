@@ -66,6 +66,23 @@ def test_end_of_the_stage_shows_no_stop_of_the_application(action, expected):
     assert book.of(act, SOON_MS, TIMES)[0] == "ended"
 
 
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [((), None), (("ended",), "ended"), (("unfreed",), "unfreed"), (("unfreed", "ended"), "unfreed")],
+)
+def test_end_of_the_stage_alone_shows_no_end_of_all_jobs(outcomes, expected):
+    """Other jobs of the application may still run after the stage ended, so the hook must report their end too."""
+    act = Act("s-1", 0, "act", "cancel_jobs", RUN, "task_failures", "", "", "", stage=(3, 0))
+    book = OutcomeBook()
+    book.end(Ending(RUN, "failed", stage=(3, 0)))
+    for outcome in outcomes:
+        book.hint(Receipt(signal_id="s-1", app_id=RUN.app_id, outcome=outcome))
+
+    found = book.of(act, SOON_MS, TIMES)
+
+    assert (found[0] if found else None) == expected
+
+
 def test_row_corrects_a_receipt_that_the_work_continues():
     """Work that ends after the hook gave up waiting for it has ended; an external stop is not verified by rows."""
     for action, expected in (("cancel_stage", "ended"), ("external_stop", None)):
