@@ -12,8 +12,9 @@ UV := build/tools/bin/uv
 STAMPS := build/stamps
 MVN := mvn -q -B -ntp
 PYTEST_ARGS ?=
-# Tests of one file run in one process, because they share what their fixtures start.
-PYTEST_PROCESSES ?= --numprocesses=2 --dist=loadfile
+# Tests of one file run in one process, because they share what their fixtures start. A process that ends ends the run:
+# with a replacement, the last tests of the run can wait for each other for ever (pytest-xdist issue 1378).
+PYTEST_PROCESSES ?= --numprocesses=2 --dist=loadfile --max-worker-restart=0
 ARGS ?=
 export MAVEN_OPTS ?= -Xmx1g
 export PYTHONDONTWRITEBYTECODE := 1
@@ -60,9 +61,10 @@ test: $(STAMPS)/flink-operator | setup ## run all tests: Java and Rust in parall
 test-java-and-kernel: | setup ## run the Java tests, then the Rust tests
 	@$(MAKE) --no-print-directory test-java test-kernel
 
+# The limit of each test does not apply after its first failure, so the whole run has one too.
 .PHONY: test-python
 test-python: | setup ## run the Python tests in two processes
-	$(BIN)/python -m pytest $(PYTEST_PROCESSES) $(PYTEST_ARGS)
+	timeout --foreground --signal=INT --kill-after=2m 70m $(BIN)/python -m pytest $(PYTEST_PROCESSES) $(PYTEST_ARGS)
 
 .PHONY: test-unit
 test-unit: | setup ## run the tests that start nothing

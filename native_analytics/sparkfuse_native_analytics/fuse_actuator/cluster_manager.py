@@ -81,7 +81,7 @@ def documented_answers() -> Iterator[None]:
     """Raise ManagerError if the answer that is read in the block does not have the documented structure."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ManagerError(f"the answer cannot be read: {error!r}") from error
 
 

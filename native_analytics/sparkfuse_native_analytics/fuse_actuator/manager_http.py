@@ -98,7 +98,7 @@ class ManagerHttp:
     def _json(url: str, body: bytes) -> Any:
         try:
             return json_module.loads(body)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ManagerError(f"{url} did not answer with JSON") from error
 
 

@@ -128,6 +128,7 @@ def test_other_instance_is_never_ended(stage):
         (302, b""),
         (307, b""),
         (200, b"<html>a login page</html>"),
+        (200, b"[" * 100_000),
         (200, []),
         (200, {}),
         (200, {"items": None, "app": None, "state": None, "activeapps": None, "status": "ALIVE"}),
