@@ -13,7 +13,7 @@ from sparkfuse_contracts.columns import VIEWS
 from sparkfuse_contracts.schema import UNITS
 from sparkfuse_rules import compiler, describe, strict_yaml
 from sparkfuse_rules.errors import RuleError, unknown_name
-from sparkfuse_rules.fuse_section import check_fuse_cases, read_fuse
+from sparkfuse_rules.fuse_section import check_fuse_cases, override_fuse, read_fuse
 from sparkfuse_rules.overrides import Override, read_condition, read_job_overrides, read_overrides
 from sparkfuse_rules.predicate import NUMERIC_TYPES
 from sparkfuse_rules.rule import QUIET, SEVERITIES, Case, Param, Rule, Value
@@ -148,14 +148,11 @@ def _overridden(rule: Rule, override: Override | None) -> Rule | None:
     for name in override.params:
         if name not in rule.params:
             raise unknown_name(f"{override.place}.params", "param", name, rule.params)
-    if override.fuse_mode is not None and rule.fuse is None:
-        raise RuleError(f"{override.place}.fuse: {rule.id} has no fuse, so it has no mode")
     severity = {**rule.severity, **override.severity}
-    fuse = replace(rule.fuse, mode=override.fuse_mode) if rule.fuse and override.fuse_mode else rule.fuse
     changed = replace(
         rule.with_params(override.params),
         severity={level: text for level, text in severity.items() if text is not None},
-        fuse=fuse,
+        fuse=override_fuse(f"{override.place}.fuse", rule, override.fuse),
         file=rule.file if not override.severity else f"{override.place} over {rule.file}",
     )
     return changed if override.enabled and changed.severity else None

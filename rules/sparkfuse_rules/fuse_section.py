@@ -1,22 +1,26 @@
-"""Read and validate the key ``fuse`` of a rule file: the policy of the fuse for this rule."""
+"""Read and validate the key ``fuse`` of a rule file and of sparkfuse.yaml: the policy of the fuse for this rule."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from sparkfuse_contracts.columns import Column
 from sparkfuse_rules import strict_yaml
 from sparkfuse_rules.conditions import conditions_hold, evidence_of, scope_of_view, signal_conditions
 from sparkfuse_rules.errors import RuleError, unknown_name
-from sparkfuse_rules.rule import ACTIONS, EXTERNAL_STOP, SEVERITIES, WARN, FuseCase, FusePolicy, Rule
+from sparkfuse_rules.rule import ACTIONS, EXTERNAL_STOP, MODES, SEVERITIES, WARN, FuseCase, FusePolicy, Rule
 
 _REQUIRED = ("actions", "after", "needs")
 _OPTIONAL = ("max_counter_age", "severity", "when", "approval", "shared_driver", "excludes", "cases")
+_OVERRIDES = ("mode", "actions", "after", "shared_driver")
+CANCEL_QUERY = "cancel_query"
 # The actions that have a target, by the scope of the policy. A stage of a query can be cancelled with its query.
 _OF_SCOPE: Mapping[str, tuple[str, ...]] = {
     "task": ACTIONS,
     "stage": tuple(action for action in ACTIONS if action != "kill_task"),
-    "query": (WARN, "cancel_query", "cancel_jobs", "stop_application", EXTERNAL_STOP),
+    "query": (WARN, CANCEL_QUERY, "cancel_jobs", "stop_application", EXTERNAL_STOP),
     "application": (WARN, "cancel_jobs", "stop_application", EXTERNAL_STOP),
 }
 
@@ -54,6 +58,30 @@ def read_fuse(file: str, view: str, value: object) -> FusePolicy | None:
         excludes=strict_yaml.text(f"{place}.excludes", entry["excludes"]) if "excludes" in entry else "",
         cases=_cases(f"{place}.cases", entry["cases"], evidence_of(view, actions)) if "cases" in entry else (),
     )
+
+
+def override_fuse(place: str, rule: Rule, entry: Mapping[str, Any]) -> FusePolicy | None:
+    """Return the policy of a rule with the keys that sparkfuse.yaml changes. Raises RuleError."""
+    entry, policy = strict_yaml.mapping(place, entry, _OVERRIDES), rule.fuse
+    if policy is None:
+        if entry:
+            raise RuleError(f"{place}: {rule.id} has no fuse, so nothing can be changed")
+        return None
+    scope = scope_of_view(rule.view) or ""
+    if "mode" in entry:
+        mode = "off" if entry["mode"] is False else entry["mode"]  # YAML reads the word off as false
+        policy = replace(policy, mode=_one_of(f"{place}.mode", mode, "mode", MODES))
+    if "actions" in entry:
+        policy = replace(policy, actions=_actions(f"{place}.actions", entry["actions"], scope))
+    if "after" in entry:
+        policy = replace(policy, after_ms=strict_yaml.duration_ms(f"{place}.after", entry["after"]))
+    if "shared_driver" in entry:
+        policy = replace(policy, shared_driver=_flag(f"{place}.shared_driver", entry["shared_driver"]))
+    if policy.shared_driver and CANCEL_QUERY not in policy.actions:
+        raise RuleError(
+            f"{place}.shared_driver: on a shared driver only {CANCEL_QUERY} is possible, so add it to actions"
+        )
+    return policy
 
 
 def check_fuse_cases(rule: Rule) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sparkfuse_rules import strict_yaml
-from sparkfuse_rules.errors import RuleError, unknown_name
-from sparkfuse_rules.rule import MODES, SEVERITIES
+from sparkfuse_rules.errors import RuleError
+from sparkfuse_rules.rule import SEVERITIES
 
 # All sections of sparkfuse.yaml; each component reads its own.
 SECTIONS = ("rules", "jobs", "fuse", "holds", "owners", "prices")
@@ -18,16 +18,16 @@ _KEYS = ("enabled", "params", "severity", "fuse")
 
 @dataclass(frozen=True)
 class Override:
-    """The override of one rule: its params, the conditions of its severities, and the mode of its fuse.
+    """The override of one rule: its params, the conditions of its severities, and keys of its fuse.
 
-    A condition that is None removes the severity.
+    A condition that is None removes the severity. `fuse_section.override_fuse` reads ``fuse``.
     """
 
     place: str
     enabled: bool
     params: Mapping[str, int | float]
     severity: Mapping[str, str | None]
-    fuse_mode: str | None
+    fuse: Mapping[str, Any]
 
 
 def read_overrides(source: Mapping[str, Any] | Path | None) -> Mapping[str, Override]:
@@ -96,22 +96,14 @@ def _override(place: str, entry: object) -> Override:
         raise RuleError(f"{place}.enabled: must be true or false, but is {enabled!r}")
     params = strict_yaml.mapping(f"{place}.params", content.get("params") or {})
     severity = strict_yaml.mapping(f"{place}.severity", content.get("severity") or {}, SEVERITIES)
-    fuse = strict_yaml.mapping(f"{place}.fuse", content.get("fuse") or {}, ("mode",))
     return Override(
         place=place,
         enabled=enabled,
         params={name: strict_yaml.number(f"{place}.params.{name}", value) for name, value in params.items()},
         severity={level: _condition(f"{place}.severity.{level}", value) for level, value in severity.items()},
-        fuse_mode=_mode(f"{place}.fuse.mode", fuse["mode"]) if "mode" in fuse else None,
+        fuse=strict_yaml.mapping(f"{place}.fuse", content.get("fuse") or {}),
     )
 
 
 def _condition(place: str, value: object) -> str | None:
     return None if value is False or value is None else read_condition(place, value)
-
-
-def _mode(place: str, value: object) -> str:
-    mode = "off" if value is False else value  # YAML reads the word off as false
-    if mode not in MODES:
-        raise unknown_name(place, "mode", mode, MODES)
-    return str(mode)

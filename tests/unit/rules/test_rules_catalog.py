@@ -11,6 +11,7 @@ from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.compiler import severity_sql
 from sparkfuse_rules.conditions import signal_conditions
 from sparkfuse_rules.errors import RuleError
+from sparkfuse_rules.policies import policy_hash, policy_line
 from sparkfuse_rules.rule import Condition
 
 GOOD = {
@@ -251,12 +252,45 @@ def test_invalid_job_overrides_are_rejected(folder, tmp_path, text, expected):
         ({"slow_thing": {"params": {"bar": "fast"}}}, ["must be a number", "'fast'"]),
         ({"slow_thing": {"severity": {"critical": "elapsd_ms > 1"}}}, ["'elapsed_ms'", "rules.slow_thing"]),
         ({"slow_thing": {"fuse": {"mode": "act"}}}, ["has no fuse"]),
-        ({"slow_thing": {"fuse": {"mode": "active"}}}, ["'act'"]),
     ],
 )
 def test_invalid_overrides_are_rejected(folder, overrides, expected):
     """An override without effect is an error."""
     message = refusal(folder(GOOD), overrides)
+
+    for part in expected:
+        assert part in message
+
+
+def test_override_configures_the_fuse(folder):
+    """sparkfuse.yaml can allow a query on a shared driver to be stopped, and change the minimum age."""
+    fuse = {"mode": "act", "actions": ["cancel_query", "cancel_stage"], "after": "10m", "shared_driver": True}
+    loaded = folder({**GOOD, "fuse": FUSE})
+    before, after = (
+        load_catalog(loaded)["slow_thing"],
+        load_catalog(loaded, {"slow_thing": {"fuse": fuse}})["slow_thing"],
+    )
+
+    assert after.fuse.actions == ("cancel_query", "cancel_stage")
+    assert (after.fuse.mode, after.fuse.after_ms, after.fuse.shared_driver) == ("act", 600_000, True)
+    assert policy_hash(policy_line(after)) != policy_hash(policy_line(before))
+
+
+@pytest.mark.parametrize(
+    ("fuse", "expected"),
+    [
+        ({"mode": "active"}, ["rules.slow_thing.fuse.mode", "'act'"]),
+        ({"modes": "act"}, ["'mode'"]),
+        ({"actions": ["kill_task"]}, ["kill_task has no target"]),
+        ({"actions": ["cancel_stage", "cancel_query"]}, ["order"]),
+        ({"after": "soon"}, ["rules.slow_thing.fuse.after"]),
+        ({"shared_driver": "yes"}, ["rules.slow_thing.fuse.shared_driver"]),
+        ({"shared_driver": True}, ["only cancel_query is possible"]),
+    ],
+)
+def test_invalid_override_of_the_fuse_is_rejected(folder, fuse, expected):
+    """The error names the place in sparkfuse.yaml."""
+    message = refusal(folder({**GOOD, "fuse": FUSE}), {"slow_thing": {"fuse": fuse}})
 
     for part in expected:
         assert part in message
