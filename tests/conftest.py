@@ -19,7 +19,15 @@ settings.register_profile("search", deadline=None, suppress_health_check=NO_DEAD
 settings.load_profile("same")
 
 # Tests that concern the safety of a job: a failure of one of them must never be hidden by a second run.
-SAFETY = frozenset({"integration/hook", "integration/fuse_controller", "integration/fuse_simulation", "e2e"})
+SAFETY = frozenset(
+    {
+        "integration/hook",
+        "integration/fuse_actuator",
+        "integration/fuse_controller",
+        "integration/fuse_simulation",
+        "e2e",
+    }
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,6 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from sparkfuse_contracts.generated.fact_pb2 import Fact
+from tests.processes import end_session
 from tests.waiting import wait_for
 
 ROOT = Path(__file__).parents[3]
@@ -64,7 +65,12 @@ class SparkRun:
         self.lines: list[str] = []
         self._output = log.open("w")
         self._process = subprocess.Popen(
-            [python, str(script)], env=environment, stdout=subprocess.PIPE, stderr=self._output, text=True
+            [python, str(script)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=self._output,
+            text=True,
+            start_new_session=True,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -100,11 +106,12 @@ class SparkRun:
         return "\n".join(self.lines) + "\n" + self.log.read_text()
 
     def stop(self) -> None:
-        """Stop the process; the driver's JVM ends with it."""
+        """Stop the script and the driver's JVM, which can outlive it and then keeps the output open."""
         if self._process.poll() is None:
             self._process.terminate()
             self._process.wait(60)
-        self._reader.join(10)
+        end_session(self.pid)
+        self._reader.join()
         self._process.stdout.close()
         self._output.close()
 

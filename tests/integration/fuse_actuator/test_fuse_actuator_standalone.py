@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-import psutil
 import pytest
 
 from sparkfuse.stack.layout import free_ports
@@ -46,10 +45,6 @@ def test_hung_application_is_ended_on_a_real_master(bus, keys, operator, start_a
             assert application_states(url) == {app_id: "KILLED", healthy_id: "RUNNING"}
             wait_for(lambda: not executors_of(app_id), 60, "the end of the executor")
             assert len(executors_of(healthy_id)) == 1
-            driver.send_signal(signal.SIGCONT)
-            assert runs[0].ended() != 0
         finally:
             for run in runs:
-                for child in psutil.Process(run.pid).children(recursive=True) if psutil.pid_exists(run.pid) else ():
-                    child.send_signal(signal.SIGCONT)
                 run.stop()
