@@ -133,6 +133,15 @@ CANARY_DELAY = Metric(
     "sparkfuse_canary_delay_seconds", "histogram", "Seconds from a fact of the canary application to its finding."
 )
 
+PODS_WATCHED = Metric("sparkfuse_pods_watched", "gauge", "Pods of Spark that the pod watcher knows.")
+POD_FACTS = Metric("sparkfuse_pod_facts_total", "counter", "Facts about pods by outcome: sent or lost.", ("outcome",))
+KUBERNETES_REQUESTS = Metric(
+    "sparkfuse_kubernetes_requests_total",
+    "counter",
+    "Lists and watches at the API server of Kubernetes by outcome: answered, expired or failed.",
+    ("objects", "outcome"),
+)
+
 ALL: Mapping[str, Metric] = MappingProxyType(
     {value.name: value for value in list(globals().values()) if isinstance(value, Metric)}
 )

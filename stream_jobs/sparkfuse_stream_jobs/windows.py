@@ -35,6 +35,7 @@ FUNCTIONS: Mapping[str, str] = {
     "stage_fold": "stage.StageFold",
     "application_clock_of": "clock.ApplicationClock",
     "application_fold": "application.ApplicationFold",
+    "pods_of_application": "application.PodsOfApplication",
 }
 TABLES = ("facts", "live_rows")
 # The views in the order of the data flow; the SQL file of each has its name.
@@ -47,6 +48,8 @@ VIEWS = (
     "application_clock_inputs",
     "application_clock",
     "forwarded_facts",
+    "pod_inputs",
+    "pod_facts",
     "application_inputs",
 )
 INSERTS = ("insert_live", "insert_dead_letters")

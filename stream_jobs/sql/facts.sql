@@ -36,6 +36,7 @@ CREATE TEMPORARY TABLE facts (
   collector_health ROW<queued BIGINT>,
   tick ROW<sent_ms BIGINT>,
   resource_profile_added ROW<profile_id INT>,
+  pod_changed ROW<executor_id STRING>,
   undecodable ROW<payload BYTES, reason STRING>,
   kafka_partition INT METADATA FROM 'partition' VIRTUAL,
   kafka_offset BIGINT METADATA FROM 'offset' VIRTUAL,

@@ -19,6 +19,7 @@ from sparkfuse.commands import (
     history,
     kafka,
     pipeline,
+    pods,
     rules,
     share,
     ship,
@@ -95,6 +96,7 @@ def _epilog(more: Mapping[int, str]) -> str:
 compare.add_to(application)
 application.command()(doctor.doctor)
 application.command()(canary.canary)
+application.command()(pods.watch_pods)
 pipeline.add_to(application)
 history.add_to(application)
 share.add_to(application)

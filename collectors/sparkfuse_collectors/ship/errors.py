@@ -1,4 +1,4 @@
-"""Errors of the shipper; each class requires a different reaction of the caller."""
+"""Errors of the shipper and of the pod watcher; each class requires a different reaction of the caller."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class InvalidOptionError(ValueError):
 
 
 class UnavailableError(RuntimeError):
-    """Something that the shipper needs at its start is missing; the text is one sentence."""
+    """Something that the process needs is missing; the text is one sentence."""
 
 
 class StoppedError(Exception):

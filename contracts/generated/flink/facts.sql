@@ -34,6 +34,7 @@ CREATE TABLE `facts` (
   `streaming_ended` ROW<`query_id` STRING, `run_id` STRING, `ended_ms` BIGINT, `failure_reason` STRING>,
   `resource_profile_added` ROW<`profile_id` INT, `executor_cores` INT, `executor_memory_bytes` BIGINT, `memory_overhead_bytes` BIGINT, `pyspark_memory_bytes` BIGINT, `off_heap_memory_bytes` BIGINT, `task_cpus` DOUBLE, `resources` MAP<STRING, STRING>>,
   `node_event` ROW<`event` STRING, `host` STRING, `executor_id` STRING, `stage_id` INT, `task_failures` INT, `happened_ms` BIGINT>,
+  `pod_changed` ROW<`executor_id` STRING, `pod` STRING, `node` STRING, `zone` STRING, `cause` STRING, `message` STRING, `exit_code` INT, `changed_ms` BIGINT>,
   `undecodable` ROW<`payload` BYTES, `reason` STRING>,
   `kafka_partition` INT METADATA FROM 'partition' VIRTUAL,
   `kafka_offset` BIGINT METADATA FROM 'offset' VIRTUAL,

@@ -38,6 +38,7 @@ CREATE TABLE `live` (
   `executor_removed` ROW<`executor_id` STRING, `removed_ms` BIGINT, `reason` STRING, `exit_code` INT>,
   `tick` ROW<`sent_ms` BIGINT>,
   `sql_plan` ROW<`sql_execution_id` BIGINT, `plan_version` INT, `node_names` ARRAY<STRING>, `node_parents` ARRAY<INT>, `metrics` ARRAY<ROW<`node` INT, `accumulator_id` BIGINT, `name` STRING, `type` STRING>>, `left_out_nodes` INT, `left_out_metrics` INT, `node_details` ARRAY<STRING>>,
+  `pod_changed` ROW<`executor_id` STRING, `pod` STRING, `node` STRING, `zone` STRING, `cause` STRING, `message` STRING, `exit_code` INT, `changed_ms` BIGINT>,
   `kafka_partition` INT METADATA FROM 'partition' VIRTUAL,
   `kafka_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `arrived_at` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,

@@ -26,4 +26,5 @@ KEYS = (
     "streaming_progress: run_id|batch_id|triggered_ms",
     "resource_profile_added: profile_id",
     "node_event: event|host|executor_id|stage_id|happened_ms",
+    "pod_changed: executor_id|pod|cause|changed_ms",
 )

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Fact(_message.Message):
-    __slots__ = ("event_id", "event_time_ms", "cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "collector", "lane", "seq", "application_started", "application_ended", "job_started", "job_ended", "sql_started", "sql_ended", "stage_started", "stage_ended", "task_started", "task_ended", "task_progress", "executor_added", "executor_removed", "executor_sample", "collector_health", "tick", "sql_plan", "sql_metrics", "block_manager_added", "block_manager_removed", "streaming_started", "streaming_progress", "streaming_ended", "resource_profile_added", "node_event", "undecodable")
+    __slots__ = ("event_id", "event_time_ms", "cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "collector", "lane", "seq", "application_started", "application_ended", "job_started", "job_ended", "sql_started", "sql_ended", "stage_started", "stage_ended", "task_started", "task_ended", "task_progress", "executor_added", "executor_removed", "executor_sample", "collector_health", "tick", "sql_plan", "sql_metrics", "block_manager_added", "block_manager_removed", "streaming_started", "streaming_progress", "streaming_ended", "resource_profile_added", "node_event", "pod_changed", "undecodable")
     EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     EVENT_TIME_MS_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
@@ -42,6 +42,7 @@ class Fact(_message.Message):
     STREAMING_ENDED_FIELD_NUMBER: _ClassVar[int]
     RESOURCE_PROFILE_ADDED_FIELD_NUMBER: _ClassVar[int]
     NODE_EVENT_FIELD_NUMBER: _ClassVar[int]
+    POD_CHANGED_FIELD_NUMBER: _ClassVar[int]
     UNDECODABLE_FIELD_NUMBER: _ClassVar[int]
     event_id: bytes
     event_time_ms: int
@@ -78,8 +79,9 @@ class Fact(_message.Message):
     streaming_ended: StreamingEnded
     resource_profile_added: ResourceProfileAdded
     node_event: NodeEvent
+    pod_changed: PodChanged
     undecodable: Undecodable
-    def __init__(self, event_id: _Optional[bytes] = ..., event_time_ms: _Optional[int] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., collector: _Optional[str] = ..., lane: _Optional[str] = ..., seq: _Optional[int] = ..., application_started: _Optional[_Union[ApplicationStarted, _Mapping]] = ..., application_ended: _Optional[_Union[ApplicationEnded, _Mapping]] = ..., job_started: _Optional[_Union[JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[JobEnded, _Mapping]] = ..., sql_started: _Optional[_Union[SqlStarted, _Mapping]] = ..., sql_ended: _Optional[_Union[SqlEnded, _Mapping]] = ..., stage_started: _Optional[_Union[StageStarted, _Mapping]] = ..., stage_ended: _Optional[_Union[StageEnded, _Mapping]] = ..., task_started: _Optional[_Union[TaskStarted, _Mapping]] = ..., task_ended: _Optional[_Union[TaskEnded, _Mapping]] = ..., task_progress: _Optional[_Union[TaskProgress, _Mapping]] = ..., executor_added: _Optional[_Union[ExecutorAdded, _Mapping]] = ..., executor_removed: _Optional[_Union[ExecutorRemoved, _Mapping]] = ..., executor_sample: _Optional[_Union[ExecutorSample, _Mapping]] = ..., collector_health: _Optional[_Union[CollectorHealth, _Mapping]] = ..., tick: _Optional[_Union[Tick, _Mapping]] = ..., sql_plan: _Optional[_Union[SqlPlan, _Mapping]] = ..., sql_metrics: _Optional[_Union[SqlMetrics, _Mapping]] = ..., block_manager_added: _Optional[_Union[BlockManagerAdded, _Mapping]] = ..., block_manager_removed: _Optional[_Union[BlockManagerRemoved, _Mapping]] = ..., streaming_started: _Optional[_Union[StreamingStarted, _Mapping]] = ..., streaming_progress: _Optional[_Union[StreamingProgress, _Mapping]] = ..., streaming_ended: _Optional[_Union[StreamingEnded, _Mapping]] = ..., resource_profile_added: _Optional[_Union[ResourceProfileAdded, _Mapping]] = ..., node_event: _Optional[_Union[NodeEvent, _Mapping]] = ..., undecodable: _Optional[_Union[Undecodable, _Mapping]] = ...) -> None: ...
+    def __init__(self, event_id: _Optional[bytes] = ..., event_time_ms: _Optional[int] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., collector: _Optional[str] = ..., lane: _Optional[str] = ..., seq: _Optional[int] = ..., application_started: _Optional[_Union[ApplicationStarted, _Mapping]] = ..., application_ended: _Optional[_Union[ApplicationEnded, _Mapping]] = ..., job_started: _Optional[_Union[JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[JobEnded, _Mapping]] = ..., sql_started: _Optional[_Union[SqlStarted, _Mapping]] = ..., sql_ended: _Optional[_Union[SqlEnded, _Mapping]] = ..., stage_started: _Optional[_Union[StageStarted, _Mapping]] = ..., stage_ended: _Optional[_Union[StageEnded, _Mapping]] = ..., task_started: _Optional[_Union[TaskStarted, _Mapping]] = ..., task_ended: _Optional[_Union[TaskEnded, _Mapping]] = ..., task_progress: _Optional[_Union[TaskProgress, _Mapping]] = ..., executor_added: _Optional[_Union[ExecutorAdded, _Mapping]] = ..., executor_removed: _Optional[_Union[ExecutorRemoved, _Mapping]] = ..., executor_sample: _Optional[_Union[ExecutorSample, _Mapping]] = ..., collector_health: _Optional[_Union[CollectorHealth, _Mapping]] = ..., tick: _Optional[_Union[Tick, _Mapping]] = ..., sql_plan: _Optional[_Union[SqlPlan, _Mapping]] = ..., sql_metrics: _Optional[_Union[SqlMetrics, _Mapping]] = ..., block_manager_added: _Optional[_Union[BlockManagerAdded, _Mapping]] = ..., block_manager_removed: _Optional[_Union[BlockManagerRemoved, _Mapping]] = ..., streaming_started: _Optional[_Union[StreamingStarted, _Mapping]] = ..., streaming_progress: _Optional[_Union[StreamingProgress, _Mapping]] = ..., streaming_ended: _Optional[_Union[StreamingEnded, _Mapping]] = ..., resource_profile_added: _Optional[_Union[ResourceProfileAdded, _Mapping]] = ..., node_event: _Optional[_Union[NodeEvent, _Mapping]] = ..., pod_changed: _Optional[_Union[PodChanged, _Mapping]] = ..., undecodable: _Optional[_Union[Undecodable, _Mapping]] = ...) -> None: ...
 
 class ApplicationStarted(_message.Message):
     __slots__ = ("name", "user_name", "spark_version", "plugin_version", "master", "properties", "configuration")
@@ -733,6 +735,26 @@ class NodeEvent(_message.Message):
     task_failures: int
     happened_ms: int
     def __init__(self, event: _Optional[str] = ..., host: _Optional[str] = ..., executor_id: _Optional[str] = ..., stage_id: _Optional[int] = ..., task_failures: _Optional[int] = ..., happened_ms: _Optional[int] = ...) -> None: ...
+
+class PodChanged(_message.Message):
+    __slots__ = ("executor_id", "pod", "node", "zone", "cause", "message", "exit_code", "changed_ms")
+    EXECUTOR_ID_FIELD_NUMBER: _ClassVar[int]
+    POD_FIELD_NUMBER: _ClassVar[int]
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    ZONE_FIELD_NUMBER: _ClassVar[int]
+    CAUSE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    EXIT_CODE_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_MS_FIELD_NUMBER: _ClassVar[int]
+    executor_id: str
+    pod: str
+    node: str
+    zone: str
+    cause: str
+    message: str
+    exit_code: int
+    changed_ms: int
+    def __init__(self, executor_id: _Optional[str] = ..., pod: _Optional[str] = ..., node: _Optional[str] = ..., zone: _Optional[str] = ..., cause: _Optional[str] = ..., message: _Optional[str] = ..., exit_code: _Optional[int] = ..., changed_ms: _Optional[int] = ...) -> None: ...
 
 class Tick(_message.Message):
     __slots__ = ("sent_ms",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sparkfuse_rules.knowledge import pods
 from sparkfuse_rules.knowledge.failures import BENIGN, Failure, classify, exit_code_of, failure_of_exit_code
 
 # The time for which a loss counts as recent.
@@ -24,12 +25,16 @@ _UNSPECIFIC = frozenset({"unknown", "executor_lost"})
 
 @dataclass(frozen=True)
 class ExecutorRemoval:
-    """The removal of one executor. Times are ms since the epoch; None means unknown."""
+    """The removal of one executor. Times are ms since the epoch; None means unknown.
+
+    ``pod_cause`` is why Kubernetes ended its pod (`PodChanged.cause`); empty if that is unknown.
+    """
 
     removed_ms: int
     added_ms: int | None = None
     reason: str | None = None
     exit_code: int | None = None
+    pod_cause: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ def executor_removed(losses: ExecutorLosses, executor: ExecutorRemoval) -> tuple
     peak_executors and lost_alike. The columns exit_code and lived_ms are added if they are known.
     """
     exit_code = executor.exit_code if executor.exit_code is not None else exit_code_of(executor.reason)
-    failure = classify_removal(executor.reason, exit_code)
+    failure = classify_removal(executor.reason, exit_code, executor.pod_cause)
     recent = tuple(each for each in losses.recent if each[0] > executor.removed_ms - WINDOW_MS)
     if failure.kind != BENIGN:
         recent = (*recent, (executor.removed_ms, failure.reason))[-MOST_REMEMBERED:]
@@ -72,6 +77,20 @@ def executor_removed(losses: ExecutorLosses, executor: ExecutorRemoval) -> tuple
     return after, columns
 
 
+def loss_explained(
+    losses: ExecutorLosses, executor: ExecutorRemoval, counted_as: str
+) -> tuple[ExecutorLosses, dict[str, Any]]:
+    """Return the same as `executor_removed` for a removal that was counted as ``counted_as`` and now has a pod's cause.
+
+    The removal replaces its earlier entry, so it is counted once.
+    """
+    recent = list(losses.recent)
+    if (executor.removed_ms, counted_as) in recent:
+        recent.remove((executor.removed_ms, counted_as))
+    before = replace(losses, present=losses.present + 1, recent=tuple(recent))
+    return executor_removed(before, executor)
+
+
 def removed_with_application(ended_ms: int, removed_ms: int, failure: str) -> bool:
     """Return whether the executor was removed because the application ended at ``ended_ms``.
 
@@ -81,9 +100,15 @@ def removed_with_application(ended_ms: int, removed_ms: int, failure: str) -> bo
     return removed_ms >= ended_ms - (0 if failure in _ENDS_APPLICATIONS else CLOCK_SLACK_MS)
 
 
-def classify_removal(reason: str | None, exit_code: int | None) -> Failure:
-    """Return the failure class from Spark's reason text; if the text is unspecific, from the exit code."""
+def classify_removal(reason: str | None, exit_code: int | None, pod_cause: str = "") -> Failure:
+    """Return the failure class of a removal.
+
+    A removal that Spark asked for is benign. Otherwise the cause that Kubernetes reports precedes Spark's reason, and
+    if the reason is unspecific, the exit code decides.
+    """
     failure = classify(None, reason)
+    if failure.kind != BENIGN and pod_cause in pods.FAILURES:
+        return pods.FAILURES[pod_cause]
     if failure.reason in _UNSPECIFIC and (by_code := failure_of_exit_code(exit_code)):
         return by_code
     return failure

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sparkfuse_rules.knowledge.pods import PLANNED
+
 # A problem counts as recent for this time.
 WINDOW_MS = 600_000
 # The largest number of hosts that are stored for one application; further hosts add no evidence.
@@ -67,7 +69,7 @@ def problem_of_failure(failure: Columns) -> HostProblem | None:
     host, kind, word = failure.get("host"), failure.get("failure_kind"), failure.get("failure") or "unknown"
     error = kind != "benign" and _STORAGE_ERROR.search(failure.get("failure_reason") or "") is not None
     storage = error or word in _STORAGE_FAILURES
-    failing = kind == "infrastructure"
+    failing = kind == "infrastructure" and word not in PLANNED
     if not host or not (failing or storage):
         return None
     return HostProblem(host, word if failing else STORAGE_ERROR, failing=failing, storage=storage)
@@ -76,10 +78,11 @@ def problem_of_failure(failure: Columns) -> HostProblem | None:
 def problem_of_loss(loss: Columns) -> HostProblem | None:
     """Return the host problem that a lost executor indicates, from its columns of executor_loss.
 
-    An executor that exceeded its container's limit, or was removed on request, indicates no problem of the host.
+    An executor that exceeded its container's limit, was removed on request, or had to leave a host that works,
+    indicates no problem of the host.
     """
     host = loss.get("host")
-    if not host or loss.get("failure_kind") not in {"infrastructure", "unknown"}:
+    if not host or loss.get("failure_kind") not in {"infrastructure", "unknown"} or loss.get("failure") in PLANNED:
         return None
     return HostProblem(host, loss.get("failure") or "unknown", failing=True)
 

@@ -6,7 +6,7 @@ also emits rows for failed jobs, failed queries and lost executors, and the trai
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
@@ -21,6 +21,7 @@ from sparkfuse_stream_jobs.detect import (
     failure_rows,
     forecast,
     loss_rows,
+    pods,
     queries,
     run_samples,
     stage_identity,
@@ -43,6 +44,11 @@ class InvalidSetting:
 
 
 Output = LiveRow | Baseline | DisplayName | HostReport | InvalidSetting
+
+_LOSSES: Mapping[str, Callable[[LiveRow, RunState], LiveRow | None]] = {
+    "executor_removed": loss_rows.executor_loss_row,
+    "pod_changed": pods.change,
+}
 
 
 def is_replayed(row: LiveRow, state: RunState) -> bool:
@@ -171,6 +177,7 @@ def _identify(row: LiveRow, state: RunState) -> Iterator[DisplayName]:
             setattr(row, tag, value)
     kind = row.WhichOneof("row")
     allocated.fill_allocation(row, state)
+    pods.name_host(row, state)
     if kind == "stage":
         row.stage.stage_fingerprint = fingerprint(row.stage.stage_id, row.stage.name, state)
         yield from display_names.fill_stage(row, state)
@@ -197,12 +204,12 @@ def _stage_of(stage_id: int, state: RunState) -> tuple[str, str]:
 
 
 def _derived_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
-    """Return the rows that result from an end: of a failed job or query, or of a lost executor."""
+    """Return the rows that result from an end: of a failed job or query, of a lost executor, or of its pod."""
     if row.HasField("job_ended"):
         yield from failure_rows.job_end_rows(row, state)
     elif row.HasField("sql_ended"):
         yield from failure_rows.query_end_rows(row, state)
-    elif row.HasField("executor_removed") and (loss := loss_rows.executor_loss_row(row, state)):
+    elif (loss_of := _LOSSES.get(row.WhichOneof("row") or "")) and (loss := loss_of(row, state)):
         yield loss
 
 
@@ -215,6 +222,8 @@ def _refresh(row: LiveRow, state: RunState) -> None:
             state.jobs.put(name, job)
         for name, executor in state.executors.items():
             state.executors.put(name, executor)
+        for name, pod in state.pods.items():
+            state.pods.put(name, pod)
         if losses := state.losses.value():
             state.losses.update(losses)
     state.application.update(application)
@@ -235,12 +244,21 @@ def _clear(row: LiveRow, state: RunState) -> None:
             plans=0,
             jobs=0,
             executors=0,
+            pods=0,
             cores=0,
             stored_plans=0,
             ended_queries=(),
         )
     )
-    for values in (state.stages, state.queries, state.sql_plans, state.samples, state.jobs, state.executors):
+    for values in (
+        state.stages,
+        state.queries,
+        state.sql_plans,
+        state.samples,
+        state.jobs,
+        state.executors,
+        state.pods,
+    ):
         values.clear()
     for value in (state.losses, state.progress):
         value.clear()

@@ -12,14 +12,12 @@ from sparkfuse_rules.knowledge.executor_losses import (
     executor_removed,
     removed_with_application,
 )
-from sparkfuse_stream_jobs.detect import allocated
-from sparkfuse_stream_jobs.detect.failure_rows import row_like
+from sparkfuse_stream_jobs.detect import allocated, pods
 from sparkfuse_stream_jobs.detect.state.run_state import ExecutorState, RunState, add_count, application_of
 
-EXECUTOR_LOSS, DRIVER = "executor_loss", "driver"
+DRIVER = pods.DRIVER
 # Largest number of executors of one application that are stored at the same time.
 MAX_EXECUTORS = 10_000
-MAX_EXIT_CODE = 2**31 - 1
 
 
 def add_executor(row: LiveRow, state: RunState) -> None:
@@ -41,7 +39,8 @@ def add_executor(row: LiveRow, state: RunState) -> None:
         return
     state.losses.update(executor_added(state.losses.value() or ExecutorLosses()))
     added_ms = added.added_ms if added.HasField("added_ms") else None
-    state.executors.put(added.executor_id, ExecutorState(added.host, added_ms, cores, memory_mib))
+    host = pods.joined(added.executor_id, state) or added.host
+    state.executors.put(added.executor_id, ExecutorState(host, added_ms, cores, memory_mib))
     add_count(state, "executors", 1)
 
 
@@ -57,24 +56,18 @@ def executor_loss_row(row: LiveRow, state: RunState) -> LiveRow | None:
     removed_ms = removed.removed_ms or row.window_end_ms
     if application.ended or removed.executor_id == DRIVER:
         return None
+    pod = pods.of(removed.executor_id, state)
     removal = ExecutorRemoval(
         removed_ms=removed_ms,
         added_ms=known.added_ms if known else None,
         reason=removed.reason or None,
-        exit_code=removed.exit_code if removed.HasField("exit_code") else None,
+        exit_code=removed.exit_code if removed.HasField("exit_code") else (pod.exit_code if pod else None),
+        pod_cause=pod.cause if pod else "",
     )
     losses, columns = executor_removed(state.losses.value() or ExecutorLosses(), removal)
     if application.ended_ms and removed_with_application(application.ended_ms, removed_ms, columns["failure"]):
         return None
     state.losses.update(losses)
-    loss_row = row_like(row, EXECUTOR_LOSS)
-    columns |= {"executor_id": removed.executor_id, "removed_ms": removed_ms}
-    if known and known.host:
-        columns["host"] = known.host
-    if removed.reason:
-        columns["reason"] = removed.reason
-    if abs(columns.get("exit_code", 0)) > MAX_EXIT_CODE:  # parsed from a text that user code may have written
-        del columns["exit_code"]
-    for column, value in columns.items():
-        setattr(loss_row.executor_loss, column, value)
-    return loss_row
+    pods.removed(removed.executor_id, removal, columns, state)
+    host = known.host if known and known.host else (pod.node if pod else "")
+    return pods.loss_row(row, removed.executor_id, removal, columns, host, pod)

@@ -54,6 +54,16 @@ class ScriptedApplication:
             self._set(getattr(fact, kind), name, value)
         self.send(fact.SerializeToString(), at_ms)
 
+    def send_pod(self, executor_id: str, **values: Any) -> None:
+        """Send a change of a pod as the pod watcher does, which knows neither attempt nor start."""
+        pod = fact_pb2.PodChanged(executor_id=executor_id, **values)
+        fact = fact_pb2.Fact(
+            event_time_ms=self.start_ms, cluster="test", tenant="pods", app_id=self.app_id, app_attempt=0,
+            app_start_ms=0, collector="pods-0c0c0c0c", lane="reserved", seq=self.drop("pods-0c0c0c0c", "reserved"),
+            pod_changed=pod,
+        )  # fmt: skip
+        self.send(fact.SerializeToString())
+
     def drop(self, collector: str = DRIVER, lane: str = "bulk") -> int:
         """Use up the next sequence number of the lane, as for a dropped fact, and return the number."""
         number = self._next[collector, lane]

@@ -17,6 +17,8 @@ def begin(app: ScriptedApplication, seen: Seen) -> None:
     Invalid records are sent between the facts.
     """
     zero = app.start_ms
+    app.send_pod("1", node="worker-8")  # the pods of an application start before Spark
+    app.send_pod("1", node="worker-9")
     app.send_fact("application_started", name="orders", user_name="ann", spark_version="3.5.9", properties={"k": "v"})
     app.send_fact("executor_added", executor_id="1", host="h1", cores=4, added_ms=zero + 100)
     app.send_fact("job_started", job_id=7, submitted_ms=zero + 900, stage_ids=[3])
@@ -67,6 +69,7 @@ def begin(app: ScriptedApplication, seen: Seen) -> None:
 def continue_run(app: ScriptedApplication, seen: Seen) -> None:
     """Send a retry of the failed task that spills, the end of the largest task, and a killed speculative copy."""
     zero = app.start_ms
+    app.send_pod("1", node="worker-9", cause="spot_notice")
     app.send_fact("task_started", **STAGE, task_id=14, task_index=1, task_attempt=1, launched_ms=zero + 2000)
     app.send_fact("task_started", **STAGE, task_id=15, task_index=3, speculative=True, launched_ms=zero + 2500)
     app.send_fact(

@@ -43,6 +43,9 @@ def seen(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, start_j
     job = start_job("sparkfuse_stream_jobs.windows", environment, home / "first.log")
     job.wait_until_running()
     orders, twice = applications(kafka_bootstrap, f"{prefix}.facts")
+    unknown = ScriptedApplication(kafka_bootstrap, f"{prefix}.facts", "unknown", orders.start_ms)
+    unknown.send_pod("1", node="worker-9")
+    unknown.flush()
     begin(orders, seen)
     send_twice(twice, seen)
     failing = FailingApplication(kafka_bootstrap, f"{prefix}.facts", seen)
@@ -161,6 +164,23 @@ def test_running_stage_has_all_columns(seen: Seen) -> None:
     assert actual == expected
 
 
+def test_facts_about_pods_get_the_application(seen: Seen) -> None:
+    """The rows have the tenant, attempt and start of the application, and not those of the pod watcher.
+
+    The last fact about a pod waits for the start of its application. Facts about pods add no application.
+    """
+    rows = seen.of("orders", "pod_changed")
+
+    assert [(row.pod_changed.node, row.pod_changed.cause) for row in rows] == [
+        ("worker-9", ""),
+        ("worker-9", "spot_notice"),
+    ]
+    start = seen.of("orders", "application_started")[0].app_start_ms
+    assert {(row.app_attempt, row.app_start_ms, row.HasField("tenant")) for row in rows} == {(1, start, False)}
+    assert {row.app_start_ms for row in seen.live if row.app_id == "orders"} == {start}
+    assert not [row for row in seen.live if row.app_id == "unknown"]
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_live_stage_row_has_the_shared_columns(seen: Seen, case: Case) -> None:
     """The live row of a stage has the columns that `analyze` computes from the event log.
@@ -249,9 +269,9 @@ def test_starts_come_first_and_ends_last(seen: Seen) -> None:
     rows = {row.row_seq: row for row in seen.live if row.app_id == "orders"}
     views = [rows[number].view for number in sorted(rows)]
 
-    assert views[:4] == ["application_started", "executor_added", "job_started", "sql_started"]
-    assert views[4:6] == ["sql_plan", "stage_started"]
-    assert views[6:12] == ["executor_live", "stage_live", "task_live", "failure_live", "query_live", "app_live"]
+    assert views[:4] == ["application_started", "executor_added", "pod_changed", "job_started"]
+    assert views[4:7] == ["sql_started", "sql_plan", "stage_started"]
+    assert views[7:13] == ["executor_live", "stage_live", "task_live", "failure_live", "query_live", "app_live"]
     after_end = views.index("application_ended") + 1
     assert views[:after_end][-5:] == ["app_live", "stage_ended", "sql_ended", "job_ended", "application_ended"]
     assert set(views[after_end:]) <= {"app_live"}

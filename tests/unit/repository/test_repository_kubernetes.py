@@ -23,6 +23,8 @@ from tests.kubernetes_manifests import ROOT, Manifest, Pod, environments, manife
 VERSIONS = ("1.25", "1.37")
 # Objects that Kubernetes itself knows; the operator's own test validates the others.
 KINDS = (
+    "ClusterRole",
+    "ClusterRoleBinding",
     "ConfigMap",
     "Deployment",
     "NetworkPolicy",
@@ -137,9 +139,20 @@ def test_pods_are_restricted(environment: str, pod: Pod):
 
 
 @each_process
-def test_processes_get_no_token(environment: str, pod: Pod):
-    """Only the Flink jobs, which start task managers, may call the API of Kubernetes."""
-    assert pod.spec["automountServiceAccountToken"] is False
+def test_only_the_pod_watcher_gets_a_token(environment: str, pod: Pod):
+    """Of the processes, only the pod watcher may call the API of Kubernetes."""
+    assert pod.spec["automountServiceAccountToken"] is (pod.name == "sparkfuse-pod-watcher")
+
+
+@each_environment
+def test_pod_watcher_may_only_read_pods_and_nodes(environment: str):
+    """The only role for the whole cluster belongs to the pod watcher, and allows what its watches need."""
+    (role,), (binding,) = manifests(environment, "ClusterRole"), manifests(environment, "ClusterRoleBinding")
+    (subject,) = binding["subjects"]
+
+    assert role["rules"] == [{"apiGroups": [""], "resources": ["pods", "nodes"], "verbs": ["list", "watch"]}]
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert subject["name"] == "sparkfuse-pod-watcher"
 
 
 @each_pod
@@ -207,8 +220,13 @@ def test_commands_can_run(environment: str, pod: Pod):
     assert command[0] == "sparkfuse"
     known: Any = typer.main.get_command(application)
     context = known.commands[command[1]].make_context(command[1], command[2:])
-    assert command[1] == "canary" or context.params["places"] == ["/var/log/spark-events"]
-    assert command[1] != "canary" or context.params["every"] == 60
+    expected = {
+        "canary": ("every", 60),
+        "ship": ("places", ["/var/log/spark-events"]),
+        "watch-pods": ("cluster", command[-1]),
+    }
+    name, value = expected[command[1]]
+    assert context.params[name] == value
 
 
 def can_be_run(module: str) -> bool:
@@ -291,11 +309,15 @@ def test_network_policies_cover_every_pod(environment: str):
 
 @each_environment
 def test_only_connections_of_a_process_are_open(environment: str):
-    """The loader may reach the store, the sender Alertmanager, and Flink the object store and the API of Kubernetes."""
+    """The loader may reach the store, the sender Alertmanager, Flink the object store and the API of Kubernetes.
+
+    The pod watcher may reach the API of Kubernetes.
+    """
     everywhere = {53, *kafka_ports(environment)}
     expected = {
         "sparkfuse-loader": {8123, 8443},
         "sparkfuse-sender": {9093},
+        "sparkfuse-pod-watcher": {443, 6443},
         "sparkfuse-windows-jobmanager": {443, 6443},
         "sparkfuse-windows-taskmanager": {443, 6443},
         "sparkfuse-detect-jobmanager": {443, 6443},
@@ -326,7 +348,7 @@ def test_secrets_are_documented():
         needed |= {each["secret"]["secretName"] for each in pod.spec["volumes"] if "secret" in each}
         needed |= {each["valueFrom"]["secretKeyRef"]["name"] for each in pod.container["env"] if "valueFrom" in each}
 
-    assert len(needed) == 9
+    assert len(needed) == 10
     assert {name for name in needed if f"`{name}`" not in page} == set()
 
 

@@ -190,6 +190,11 @@ class Run:
         given = {"executor_id": executor_id, "removed_ms": at - 500, "reason": reason, **more}
         return self.row("executor_removed", at, executor_removed=given)
 
+    def pod(self, at: int, executor_id: str = "2", **more: Any) -> LiveRow:
+        """Return a change of an executor's pod; without ``more`` it was placed on a node."""
+        given = {"executor_id": executor_id, "pod": f"spark/etl-exec-{executor_id}", "node": "worker-9", **more}
+        return self.row("pod_changed", at, pod_changed={**given, "changed_ms": at - 500})
+
     def whole_application(self, wall_ms: int) -> Iterator[LiveRow]:
         """Return the rows of a complete run with one stage, including the row of the application before its end."""
         *rows, ended = self.whole(wall_ms)

@@ -4,7 +4,7 @@
 #[rustfmt::skip]
 pub mod event_ids {
     pub const ID_BYTES: usize = 16;
-    pub const KEYS: [&str; 24] = [
+    pub const KEYS: [&str; 25] = [
         "application_started: ",
         "application_ended: ",
         "job_started: job_id",
@@ -29,6 +29,7 @@ pub mod event_ids {
         "streaming_progress: run_id|batch_id|triggered_ms",
         "resource_profile_added: profile_id",
         "node_event: event|host|executor_id|stage_id|happened_ms",
+        "pod_changed: executor_id|pod|cause|changed_ms",
     ];
 }
 

@@ -45,8 +45,8 @@ from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactor
 RUN_TTL = timedelta(days=7)
 # Rows that only Identify needs and that it drops.
 _ONLY_IDENTIFY = frozenset({
-    "application_started", "executor_added", "job_ended", "job_started", "sql_ended", "sql_plan", "sql_started",
-    "stage_started",
+    "application_started", "executor_added", "job_ended", "job_started", "pod_changed", "sql_ended", "sql_plan",
+    "sql_started", "stage_started",
 })  # fmt: skip
 log = logging.getLogger(__name__)
 
@@ -78,6 +78,7 @@ class Identify(KeyedProcessFunction):
             samples=factory.map_state("samples", message_codec(Baseline), cached=False),
             jobs=factory.map_state("jobs", record_codec(run_state.JobState)),
             executors=factory.map_state("executors", record_codec(run_state.ExecutorState)),
+            pods=factory.map_state("pods", record_codec(run_state.PodState)),
             losses=factory.value_state("losses", record_codec(ExecutorLosses)),
             progress=factory.value_state("progress", record_codec(run_state.StageProgress)),
         )

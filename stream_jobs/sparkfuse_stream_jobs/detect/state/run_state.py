@@ -15,7 +15,7 @@ NOTHING_ALLOCATED = Allocation()
 
 @dataclass(frozen=True)
 class ApplicationState:
-    """The identity of the application, and the number of stored stages, queries, jobs and executors.
+    """The identity of the application, and the number of stored stages, queries, jobs, executors and pods.
 
     ``start_seen`` is false if the fact about the application's start was lost; its job is then unknown. ``ended_ms`` is
     the end that Spark reported, 0 before; ``deadline_ms`` comes from the application's setting. ``cores`` is the number
@@ -46,6 +46,8 @@ class ApplicationState:
     ended_queries: tuple[int, ...] = ()
     driver_memory_mib: int | None = None
     executor_memory_mib: int | None = None
+    pods: int = 0
+    pods_dropped_at_ms: int = 0
     allocation: Allocation = NOTHING_ALLOCATED
     ended_driver: str = ""
 
@@ -130,6 +132,24 @@ class ExecutorState:
 
 
 @dataclass(frozen=True)
+class PodState:
+    """The pod of an executor: its node, why Kubernetes ended it, and the removal of the executor once Spark reports it.
+
+    ``counted_as`` is the failure as which the loss was counted; empty for a removal that Spark asked for. ``over_ms``
+    is when the executor was removed, or when a pod ended that never became an executor; None while it may run.
+    """
+
+    node: str = ""
+    cause: str = ""
+    message: str = ""
+    exit_code: int | None = None
+    over_ms: int | None = None
+    added_ms: int | None = None
+    reason: str = ""
+    counted_as: str = ""
+
+
+@dataclass(frozen=True)
 class StageProgress:
     """The longest remaining time of the stages that ran in the window that ended at ``window_end_ms``."""
 
@@ -162,6 +182,7 @@ class RunState:
     samples: MapState[Baseline]
     jobs: MapState[JobState]
     executors: MapState[ExecutorState]
+    pods: MapState[PodState]
     losses: ValueState[ExecutorLosses]
     progress: ValueState[StageProgress]
     plan_cache: PlanCache = field(default_factory=PlanCache)
@@ -179,6 +200,7 @@ def in_memory_run_state() -> RunState:
         samples=InMemoryMapState(),
         jobs=InMemoryMapState(),
         executors=InMemoryMapState(),
+        pods=InMemoryMapState(),
         losses=InMemoryValueState(),
         progress=InMemoryValueState(),
     )

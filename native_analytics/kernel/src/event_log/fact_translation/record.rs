@@ -145,6 +145,7 @@ fn kind_name(kind: &Kind) -> &'static str {
         Kind::StreamingEnded(_) => "streaming_ended",
         Kind::ResourceProfileAdded(_) => "resource_profile_added",
         Kind::NodeEvent(_) => "node_event",
+        Kind::PodChanged(_) => "pod_changed",
         Kind::Undecodable(_) => "undecodable",
     }
 }

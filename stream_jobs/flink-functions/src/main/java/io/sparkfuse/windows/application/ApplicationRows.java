@@ -29,6 +29,8 @@ final class ApplicationRows {
       List.of(
           Fact.KindCase.APPLICATION_STARTED,
           Fact.KindCase.EXECUTOR_ADDED,
+          // After the executors, so that a pod's node replaces the address of its executor.
+          Fact.KindCase.POD_CHANGED,
           Fact.KindCase.JOB_STARTED,
           Fact.KindCase.SQL_STARTED,
           // Plans come before stages, because the name of a stage is made from its plan.
@@ -63,11 +65,13 @@ final class ApplicationRows {
   }
 
   void add(WaitingRow waiting) {
-    active |= !waiting.getQuiet();
     windowMs = Math.max(windowMs, waiting.getWindowMs());
-    if (waiting.hasFact()) {
-      facts.add(FactParser.parse(waiting.getFact()));
+    Fact fact = waiting.hasFact() ? FactParser.parse(waiting.getFact()) : null;
+    if (fact != null) {
+      facts.add(fact);
     }
+    // The pod watcher reports about pods, so such a fact does not show that the application lives.
+    active |= !waiting.getQuiet() && (fact == null || !fact.hasPodChanged());
     if (waiting.hasStage()) {
       stages.add(waiting.getStage());
     }

@@ -16,6 +16,7 @@ import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.contracts.JobStarted;
 import io.sparkfuse.contracts.LiveRow;
+import io.sparkfuse.contracts.PodChanged;
 import io.sparkfuse.contracts.StageLive;
 import io.sparkfuse.contracts.TaskLive;
 import io.sparkfuse.windows.wire.StageUpdate;
@@ -59,6 +60,19 @@ class ApplicationSilenceTest {
             .passForApplication()
             .getDriverSilentMs());
     assertNotNull(scenario.passForApplication());
+  }
+
+  /** The pod watcher reports about the pods of a dead driver too, so this shows no sign of life. */
+  @Test
+  void factsAboutPodsAreNoSignOfLife() throws Exception {
+    Scenario scenario = running();
+    scenario.pass();
+    PodChanged.Builder pod = PodChanged.newBuilder().setExecutorId("1").setNode("worker-9");
+    List<LiveRow> rows = scenario.fact(Fact.newBuilder().setPodChanged(pod)).pass();
+
+    assertEquals(List.of("pod_changed", "app_live"), rows.stream().map(LiveRow::getView).toList());
+    assertEquals("worker-9", rows.get(0).getPodChanged().getNode());
+    assertEquals(2 * Scenario.WINDOW_MS, Scenario.application(rows).getDriverSilentMs());
   }
 
   /** While the broker or the windows job is down, no process becomes silent. */
