@@ -122,8 +122,12 @@ def running_stack(
             env={**os.environ, "SPARKFUSE_CONFIG": str(file)},
         )
         try:
+            # `sparkfuse up` writes the settings of jobs last.
+            files = [home / "stack.json", home / "spark.properties"]
             wait_for(
-                lambda: (home / "stack.json").exists() or up.poll() is not None, START_SECONDS, "the stack's addresses"
+                lambda: all(file.exists() for file in files) or up.poll() is not None,
+                START_SECONDS,
+                "the stack's files",
             )
             assert up.poll() is None, (home / "up.log").read_text()
             addresses = json.loads((home / "stack.json").read_text()) | {"SPARKFUSE_CONFIG": str(file)}

@@ -72,6 +72,8 @@ class Tracker:
                 self._nodes.pop(name, None)
 
     def _put(self, pod: SparkPod, source: str) -> Iterator[PodReport]:
+        if pod.uid in self._pods and self._pods[pod.uid].node != pod.node:
+            self._leave_node(self._pods[pod.uid])
         self._pods[pod.uid], self._source[pod.uid] = pod, source
         if pod.node:
             self._on_node[pod.node].add(pod.uid)
@@ -97,7 +99,10 @@ class Tracker:
         pod = self._pods.pop(uid)
         del self._source[uid]
         self._reported.pop(uid, None)
+        self._leave_node(pod)
+
+    def _leave_node(self, pod: SparkPod) -> None:
         if pod.node:
-            self._on_node[pod.node].discard(uid)
+            self._on_node[pod.node].discard(pod.uid)
             if not self._on_node[pod.node]:
                 del self._on_node[pod.node]

@@ -185,6 +185,16 @@ def test_deleted_pods_are_forgotten() -> None:
     assert not watched.nodes(node("worker-9"))
 
 
+def test_pod_whose_node_changes_is_not_on_the_old_node() -> None:
+    """Kubernetes never moves a pod, but an answer may say so; the old node then no longer concerns the pod."""
+    watched = Watched()
+    watched.pods(spark_pod("a", "spark-1", "1", "worker-8"))
+    watched.pods(spark_pod("a", "spark-1", "1", "worker-9"))
+    watched.pods(kind=LISTED)
+
+    assert not watched.nodes(node("worker-8", ready="False"), node("worker-9", ready="False"))
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=5), children, max_size=3),
