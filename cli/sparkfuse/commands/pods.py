@@ -15,6 +15,8 @@ from sparkfuse.commands.ship import Cluster, Tenant
 from sparkfuse.stack.errors import MISSING, USAGE, StartError
 from sparkfuse_contracts.kafka_access import KafkaUnavailableError
 
+# A token must not be sent without encryption, except to a proxy on the same host (`kubectl proxy`).
+LOCAL = ("http://127.0.0.1:", "http://localhost:", "http://[::1]:")
 Namespaces = Annotated[
     list[str] | None, typer.Option("--namespace", help="Namespace of Spark jobs; repeat it for several; default: all.")
 ]
@@ -44,8 +46,10 @@ def watch_pods(
     from sparkfuse_collectors.pods.process import watch_pods as watch
     from sparkfuse_collectors.ship.errors import InvalidOptionError, UnavailableError
 
+    if not api_server and (token_file or ca_file):
+        raise StartError("--token-file and --ca-file belong to --api-server", USAGE)
     api = ApiAddress(api_server.rstrip("/"), token_file, ca_file) if api_server else ApiAddress.of_pod()
-    if api is None or not api.url.startswith(("https://", "http://")):
+    if api is None or not api.url.startswith(("https://", *LOCAL)):
         raise StartError("watch-pods needs --api-server with an address such as https://10.0.0.1:6443", USAGE)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

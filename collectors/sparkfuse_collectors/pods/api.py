@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import requests
+
+from sparkfuse_collectors.pods.objects import Node, SparkPod
 
 CONNECT_SECONDS = 5.0
 LIST_SECONDS = 60.0
@@ -24,9 +26,12 @@ PAGE = 500
 # A pod takes about 10 kB, and an object of Kubernetes at most 1.5 MB.
 MAX_LINE_BYTES = 4_000_000
 MAX_PAGE_BYTES = 256_000_000
+MAX_TEXT = 300
+BOOKMARK = "BOOKMARK"
 _GONE = 410
 _SECRETS = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 Object = Mapping[str, Any]
+Found = SparkPod | Node
 
 
 class ApiError(RuntimeError):
@@ -61,31 +66,38 @@ class ApiAddress:
 
 @dataclass(frozen=True)
 class Event:
-    """One change; ``kind`` is ADDED, MODIFIED, DELETED or BOOKMARK, and ``version`` that of the collection."""
+    """One change; ``kind`` is ADDED, MODIFIED, DELETED or BOOKMARK, and ``version`` that of the collection.
+
+    ``found`` is what was read from the object; None for a bookmark, and for an object that does not matter.
+    """
 
     kind: str
-    content: Object
+    found: Found | None
     version: str
 
 
 class ApiServer:
     """One kind of objects at the API server; used by one thread."""
 
-    def __init__(self, address: ApiAddress, path: str, selector: str = "") -> None:
-        self._address, self._path = address, path
+    def __init__(self, address: ApiAddress, path: str, read: Callable[[Object], Found | None], selector: str) -> None:
+        """``read`` reduces an object to what matters, because whole objects of a large cluster need much memory."""
+        self._address, self._path, self._read = address, path, read
         self._session = requests.Session()
         self._session.trust_env = False  # ignore proxies and .netrc, so that the token is sent to this address only
         self._selection = {"labelSelector": selector} if selector else {}
 
-    def list(self) -> tuple[list[Object], str]:
-        """Return all objects and the version of the list, read in pages. Raises ApiError."""
-        items: list[Object] = []
+    def list(self) -> tuple[list[Found], str]:
+        """Return what was read from all objects, and the version of the list; pages are read one after the other.
+
+        Raises ApiError, and ExpiredError if the pages took too long.
+        """
+        items: list[Found] = []
         more: dict[str, str] = {}
         while True:
             with self._get({"limit": str(PAGE), **more}, LIST_SECONDS) as reply:
                 page = _parsed(_whole(reply))
             metadata = page.get("metadata") or {}
-            items += page.get("items") or []
+            items += filter(None, map(self._read, page.get("items") or []))
             if not metadata.get("continue"):
                 return items, str(metadata.get("resourceVersion", ""))
             more = {"continue": metadata["continue"]}
@@ -104,7 +116,8 @@ class ApiServer:
                 content = event.get("object")
                 if event.get("type") == "ERROR" or not isinstance(content, Mapping):
                     raise _error(content if isinstance(content, Mapping) else {})
-                yield Event(str(event.get("type")), content, _version(content))
+                kind = str(event.get("type"))
+                yield Event(kind, None if kind == BOOKMARK else self._read(content), _version(content))
 
     def _get(self, parameters: Mapping[str, str], seconds: float) -> requests.Response:
         url = f"{self._address.url}{self._path}"
@@ -118,8 +131,8 @@ class ApiServer:
                 allow_redirects=False,
                 stream=True,
             )
-        except requests.RequestException as error:
-            raise ApiError(f"{url} does not answer: {type(error).__name__}") from error
+        except (requests.RequestException, OSError) as error:  # OSError: the file of certificates cannot be read
+            raise ApiError(f"{url} does not answer: {type(error).__name__}: {error}"[:MAX_TEXT]) from error
         if reply.status_code != requests.codes.ok:
             reply.close()
             kind = ExpiredError if reply.status_code == _GONE else ApiError

@@ -14,6 +14,7 @@ from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge
 
 from sparkfuse_collectors.pods.api import ApiAddress, ApiServer
 from sparkfuse_collectors.pods.facts import PodFacts
+from sparkfuse_collectors.pods.objects import read_node, read_pod
 from sparkfuse_collectors.pods.tracker import Tracker
 from sparkfuse_collectors.pods.watch import NODES, Change, Watch
 from sparkfuse_collectors.ship.errors import InvalidOptionError, UnavailableError
@@ -92,8 +93,11 @@ def watch_pods(options: Options, settings: Settings, stop: threading.Event) -> N
 def _follow(options: Options, facts: PodFacts, metrics: PodMetrics, stop: threading.Event) -> None:
     changes: queue.Queue[Change] = queue.Queue(MAX_CHANGES)
     watches = [
-        Watch(source, ApiServer(options.api, path, selector), changes, stop, metrics.count_request)
-        for source, path, selector in _sources(options.namespaces)
+        Watch(NODES, ApiServer(options.api, "/api/v1/nodes", read_node, ""), changes, stop, metrics.count_request),
+        *(
+            Watch(source, ApiServer(options.api, path, read_pod, _SELECTOR), changes, stop, metrics.count_request)
+            for source, path in _pods(options.namespaces)
+        ),
     ]
     tracker = Tracker()
     for watch in watches:
@@ -112,9 +116,8 @@ def _follow(options: Options, facts: PodFacts, metrics: PodMetrics, stop: thread
         metrics.pods.set(len(tracker))
 
 
-def _sources(namespaces: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
-    yield NODES, "/api/v1/nodes", ""
+def _pods(namespaces: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     if not namespaces:
-        yield "pods", "/api/v1/pods", _SELECTOR
+        yield "pods", "/api/v1/pods"
     for name in namespaces:
-        yield f"pods of {name}", f"/api/v1/namespaces/{quote(name, safe='')}/pods", _SELECTOR
+        yield f"pods of {name}", f"/api/v1/namespaces/{quote(name, safe='')}/pods"

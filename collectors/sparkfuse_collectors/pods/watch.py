@@ -7,16 +7,15 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from sparkfuse_collectors.pods.api import ApiError, ApiServer, ExpiredError
+from sparkfuse_collectors.pods.api import ApiError, ApiServer, ExpiredError, Found
 
 NODES: Final = "nodes"
 LISTED: Final = "LISTED"
 DELETED: Final = "DELETED"
-_BOOKMARK: Final = "BOOKMARK"
 # At least this long between two requests for one kind of objects, and at most this long after failures.
 LEAST_SECONDS = 1.0
 MOST_SECONDS = 60.0
@@ -29,7 +28,7 @@ class Change:
 
     source: str
     kind: str
-    objects: list[Mapping[str, Any]]
+    objects: list[Found]
 
 
 class Watch:
@@ -63,32 +62,33 @@ class Watch:
             self._stop.wait(wait * random.uniform(0.75, 1.25))  # noqa: S311 - spreads requests, protects nothing
 
     def _once(self) -> bool:
-        """List if necessary, and watch once; return whether the server answered as it should."""
+        """List if necessary, and watch once; return whether the server sent events or ended the watch as it should."""
+        events = 0
         try:
             if not self._version:
                 objects, self._version = self._server.list()
                 self._put(LISTED, objects)
             for event in self._server.watch(self._version):
-                self.answered_at = time.monotonic()
-                if event.kind != _BOOKMARK:
-                    self._put(event.kind, [event.content])
+                self.answered_at, events = time.monotonic(), events + 1
+                if event.found is not None:
+                    self._put(event.kind, [event.found])
                 self._version = event.version or self._version
         except ExpiredError:
             self._version = ""
             self._count(self._source, "expired")
-            return False
-        except ApiError as error:
-            _log.warning("cannot watch %s: %s", self._source, error)
+            return events > 0
+        except Exception as error:  # the thread must not end, whatever the server sends
+            _log.warning("cannot watch %s: %s", self._source, error, exc_info=not isinstance(error, ApiError))
             self.problem = str(error)
             self._count(self._source, "failed")
-            return False
+            return events > 0
         self.answered_at, self.problem = time.monotonic(), ""
         self._count(self._source, "answered")
         return True
 
-    def _put(self, kind: str, objects: list[Mapping[str, Any]]) -> None:
-        self.answered_at = time.monotonic()
+    def _put(self, kind: str, objects: list[Found]) -> None:
         while not self._stop.is_set():
+            self.answered_at = time.monotonic()
             try:
                 self._changes.put(Change(self._source, kind, objects), timeout=1.0)
             except queue.Full:

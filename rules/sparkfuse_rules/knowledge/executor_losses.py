@@ -19,6 +19,10 @@ _ENDS_APPLICATIONS = frozenset({
     "container_memory", "direct_memory", "disk_full", "gpu_memory", "heap_memory", "heartbeat_lost", "metaspace",
     "python_memory",
 })  # fmt: skip
+# Failures of the executor itself. A node that leaves the cluster at the same time is not their cause.
+_OWN_FAILURES = frozenset({
+    "direct_memory", "disk_full", "gpu_memory", "heap_memory", "metaspace", "process_crashed", "python_memory",
+})  # fmt: skip
 # Failures that report only the loss of the executor, not its cause.
 _UNSPECIFIC = frozenset({"unknown", "executor_lost"})
 
@@ -101,14 +105,13 @@ def removed_with_application(ended_ms: int, removed_ms: int, failure: str) -> bo
 
 
 def classify_removal(reason: str | None, exit_code: int | None, pod_cause: str = "") -> Failure:
-    """Return the failure class of a removal.
+    """Return the failure class of a removal: from Spark's reason text, and if the text is unspecific, the exit code.
 
-    A removal that Spark asked for is benign. Otherwise the cause that Kubernetes reports precedes Spark's reason, and
-    if the reason is unspecific, the exit code decides.
+    What Kubernetes reports precedes both, unless Spark asked for the removal, or the executor failed by itself.
     """
     failure = classify(None, reason)
-    if failure.kind != BENIGN and pod_cause in pods.FAILURES:
-        return pods.FAILURES[pod_cause]
     if failure.reason in _UNSPECIFIC and (by_code := failure_of_exit_code(exit_code)):
-        return by_code
+        failure = by_code
+    if pod_cause in pods.FAILURES and failure.kind != BENIGN and failure.reason not in _OWN_FAILURES:
+        return pods.FAILURES[pod_cause]
     return failure

@@ -13,7 +13,7 @@ from typing import Any, Final
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.executor_losses import WINDOW_MS, ExecutorLosses, ExecutorRemoval, loss_explained
 from sparkfuse_rules.knowledge.failures import BENIGN
-from sparkfuse_rules.knowledge.pods import cause_text
+from sparkfuse_rules.knowledge.pods import EXITED, cause_text
 from sparkfuse_stream_jobs.detect.failure_rows import row_like
 from sparkfuse_stream_jobs.detect.state.run_state import PodState, RunState, add_count, application_of
 
@@ -41,8 +41,6 @@ def of(executor_id: str, state: RunState) -> PodState | None:
 def joined(executor_id: str, state: RunState) -> str:
     """Return the node of an executor that was added; empty if it is unknown."""
     pod = of(executor_id, state)
-    if pod is not None and pod.over_ms is not None:  # a disturbance before the start did not end the pod
-        state.pods.put(executor_id, replace(pod, over_ms=None))
     return pod.node if pod else ""
 
 
@@ -69,16 +67,14 @@ def change(row: LiveRow, state: RunState) -> LiveRow | None:
             return None
         add_count(state, "pods", 1)
     before, executor = known or PodState(), state.executors.get(name)
-    pod = replace(before, node=changed.node or before.node)
+    pod = replace(before, node=changed.node or before.node, changed_ms=row.window_end_ms)
     if changed.cause or before.over_ms is None:  # without a cause, a disturbance of a running pod is over
         exit_code = changed.exit_code if changed.HasField("exit_code") else None
         pod = replace(pod, cause=changed.cause, message=changed.message, exit_code=exit_code)
-    if changed.cause and executor is None and before.over_ms is None:
-        pod = replace(pod, over_ms=row.window_end_ms)
     state.pods.put(name, pod)
     if executor is not None and pod.node and executor.host != pod.node:
         state.executors.put(name, replace(executor, host=pod.node))
-    explains = changed.cause and before.counted_as and not before.cause
+    explains = before.counted_as and changed.cause not in {"", before.cause} and before.cause in {"", EXITED}
     return _explained(row, name, pod, state) if explains else None
 
 
@@ -137,8 +133,14 @@ def _explained(row: LiveRow, name: str, pod: PodState, state: RunState) -> LiveR
 
 
 def _drop_old(now_ms: int, state: RunState) -> None:
-    """Drop the pods that ended more than ten minutes ago."""
-    old = [name for name, pod in state.pods.items() if pod.over_ms is not None and pod.over_ms < now_ms - WINDOW_MS]
+    """Drop the pods whose end is more than ten minutes ago, also of pods that never became executors."""
+    before_ms = now_ms - WINDOW_MS
+    old = [
+        name
+        for name, pod in state.pods.items()
+        if (pod.over_ms or now_ms) < before_ms
+        or (pod.cause and pod.changed_ms < before_ms and state.executors.get(name) is None)
+    ]
     for name in old:
         state.pods.remove(name)
     application = application_of(state)

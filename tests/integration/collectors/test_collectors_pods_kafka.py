@@ -179,11 +179,28 @@ def test_silent_api_server_ends_the_process(
             watch_pods(Options("prod-eu", ApiAddress(server.url, token)), settings, threading.Event())
 
 
+def test_missing_certificates_are_named(
+    kafka_bootstrap: str, topic_prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong path of the certificates does not end the threads silently."""
+    monkeypatch.setattr(process, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(process, "PodMetrics", lambda: PodMetrics(registry()))
+    settings, address = (
+        settings_of(kafka_bootstrap, topic_prefix),
+        ApiAddress("https://127.0.0.1:1", None, tmp_path / "no.crt"),
+    )
+    ensure_topics(settings)
+    with pytest.raises(UnavailableError, match=r"no\.crt"):
+        watch_pods(Options("prod-eu", address), settings, threading.Event())
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
         ((), USAGE, "--api-server"),
         (("--api-server", "ftp://here"), USAGE, "--api-server"),
+        (("--api-server", "http://kubernetes.example"), USAGE, "--api-server"),
+        (("--token-file", "token"), USAGE, "--token-file"),
         (("--api-server", "https://127.0.0.1:1", "--cluster", "a|b"), USAGE, "--cluster"),
         (("--api-server", "https://127.0.0.1:1"), MISSING, "no Kafka broker answers at 127.0.0.1:1"),
     ],

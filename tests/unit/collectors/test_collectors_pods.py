@@ -16,6 +16,7 @@ from sparkfuse_rules.knowledge import pods
 from tests.api_server import node, spark_pod, terminated
 
 PODS = "pods"
+RUNNING = {"name": "spark-kubernetes-executor", "state": {"running": {}}}
 DISRUPTED = {"type": "DisruptionTarget", "status": "True", "message": "m"}
 
 
@@ -26,10 +27,10 @@ class Watched:
         self.tracker = Tracker()
 
     def pods(self, *objects: Any, kind: str = "MODIFIED", source: str = PODS) -> list[PodReport]:
-        return list(self.tracker.apply(Change(source, kind, list(objects))))
+        return list(self.tracker.apply(Change(source, kind, [each for each in map(read_pod, objects) if each])))
 
     def nodes(self, *objects: Any, kind: str = "MODIFIED") -> list[PodReport]:
-        return list(self.tracker.apply(Change(NODES, kind, list(objects))))
+        return list(self.tracker.apply(Change(NODES, kind, list(map(read_node, objects)))))
 
 
 def causes(reports: list[PodReport]) -> list[str | None]:
@@ -54,11 +55,13 @@ def test_pod_is_read_by_its_labels() -> None:
         ({"containerStatuses": [terminated("OOMKilled", 137)]}, Cause("oom_killed", "", 137)),
         ({"containerStatuses": [terminated("Error", 52)]}, Cause("exited", "Error", 52)),
         ({"containerStatuses": [terminated("Completed", 0)]}, None),
-        ({"containerStatuses": [{"name": "spark-kubernetes-executor", "state": {"running": {}}}]}, None),
+        ({"containerStatuses": [RUNNING]}, None),
         (
-            {"containerStatuses": [terminated("Error", 1, "proxy"), terminated("OOMKilled", 137)]},
-            Cause("oom_killed", "", 137),
+            {"containerStatuses": [terminated("OOMKilled", 137, "proxy"), terminated("Error", 52)]},
+            Cause("exited", "Error", 52),
         ),
+        ({"containerStatuses": [terminated("OOMKilled", 137, "proxy"), RUNNING]}, None),
+        ({"containerStatuses": [terminated("OOMKilled", 137, "renamed")]}, Cause("oom_killed", "", 137)),
         (
             {"containerStatuses": [terminated("Completed", 0, "proxy"), terminated("Error", 52)]},
             Cause("exited", "Error", 52),
@@ -77,6 +80,14 @@ def test_pod_is_read_by_its_labels() -> None:
                 "containerStatuses": [terminated("Error", 137)],
             },
             Cause("evicted", "m", 137),
+        ),
+        (
+            {"reason": "Terminated", "message": "m", "conditions": [DISRUPTED | {"reason": "TerminationByKubelet"}]},
+            Cause("drained", "m"),
+        ),
+        (
+            {"conditions": [DISRUPTED | {"reason": "TerminationByKubelet", "message": "imminent node shutdown"}]},
+            Cause("drained", "imminent node shutdown"),
         ),
         ({"conditions": [DISRUPTED | {"reason": "PreemptionByScheduler", "status": "False"}]}, None),
         ({"conditions": [DISRUPTED | {"reason": "SomethingNew"}]}, None),
@@ -100,6 +111,7 @@ def test_cause_of_the_end_of_a_pod(status: dict[str, Any], cause: Cause | None) 
         (node("n", "node.kubernetes.io/unreachable"), "node_lost"),
         (node("n", "karpenter.sh/disrupted"), "drained"),
         (node("n", "ToBeDeletedByClusterAutoscaler", "aws-node-termination-handler/spot-itn"), "spot_notice"),
+        (node("n", "node.kubernetes.io/unreachable", "ToBeDeletedByClusterAutoscaler"), "drained"),
         (node("n", ready="False"), "node_lost"),
         (node("n", ready="Unknown"), "node_lost"),
         (
@@ -110,10 +122,10 @@ def test_cause_of_the_end_of_a_pod(status: dict[str, Any], cause: Cause | None) 
 )  # fmt: skip
 def test_cause_of_a_node(content: dict[str, Any], cause: str | None) -> None:
     """The cause comes from the taints and conditions that clouds and autoscalers set."""
-    name, state = read_node(content)
+    found = read_node(content)
 
-    assert name == "n"
-    assert (state.cause.cause if state.cause else None) == cause
+    assert found.name == "n"
+    assert (found.cause.cause if found.cause else None) == cause
 
 
 def test_every_cause_has_a_text_and_known_failure() -> None:
@@ -157,6 +169,47 @@ def test_node_explains_a_drained_pod() -> None:
 
     assert causes(reports) == ["spot_notice", "spot_notice", "oom_killed"]
     assert [report.cause.exit_code for report in reports if report.cause] == [143, None, 137]
+
+
+def test_node_does_not_hide_the_failure_of_the_container() -> None:
+    """A container that fails by itself, or that has finished, did not end because its node is drained or removed."""
+    watched = Watched()
+    watched.nodes(node("worker-9", "ToBeDeletedByClusterAutoscaler"))
+    failed = spark_pod("a", "spark-1", "1", "worker-9", containerStatuses=[terminated("Error", 52)])
+    finished = spark_pod("b", "spark-1", "2", "worker-9", containerStatuses=[terminated("Completed", 0)])
+
+    assert causes(watched.pods(failed, finished)) == ["exited", None]
+    assert causes(watched.nodes(node("worker-9"), kind=DELETED)) == []
+
+
+def test_planned_cause_survives_the_removal_of_the_node() -> None:
+    """A spot node is reclaimed, loses its connection and is removed; all of this is one cause."""
+    watched = Watched()
+    pod = spark_pod("a", "spark-1", "1", "worker-9")
+    watched.nodes(node("worker-9"))
+    watched.pods(pod)
+    spot = "aws-node-termination-handler/spot-itn"
+    noticed = watched.nodes(node("worker-9", spot))
+    unreachable = watched.nodes(node("worker-9", spot, "node.kubernetes.io/unreachable", ready="Unknown"))
+    removed = watched.nodes(node("worker-9", spot), kind=DELETED)
+    evicted = pod | {"status": {"conditions": [DISRUPTED | {"reason": "DeletionByTaintManager"}]}}
+    after = watched.pods(evicted, pod)
+    watched.pods(pod, kind=DELETED)
+
+    assert causes(noticed) == ["spot_notice"]
+    assert unreachable == removed == after == []
+    assert not watched.tracker._nodes
+
+
+def test_message_alone_is_no_change() -> None:
+    """A kubelet repeats a message with the age of the disturbance; it does not report all pods of the node again."""
+    watched = Watched()
+    watched.pods(spark_pod("a", "spark-1", "1", "worker-9"))
+    sick = node("worker-9", ready="False")
+    first = watched.nodes(sick)
+    sick["status"]["conditions"][0]["message"] = "PLEG is not healthy, last seen 3m4s ago"
+
+    assert (len(first), watched.nodes(sick)) == (1, [])
 
 
 def test_removed_node_is_lost() -> None:
@@ -211,14 +264,16 @@ def test_malformed_objects_are_unknown(content: dict[str, Any]) -> None:
 
     assert read_pod(content) is None or json.dumps(content)
     assert read_pod(pod) is not None
-    assert read_node(content)[0] is not None
+    assert isinstance(read_node(content).name, str)
 
 
 def test_messages_are_scrubbed_and_shortened() -> None:
     """A message of Kubernetes can repeat what users wrote, such as an environment variable."""
-    pod = read_pod(spark_pod("a", "spark-1", "1", reason="Evicted", message="password=hunter2 " + "x" * 1_000))
+    pod = read_pod(
+        spark_pod("a", "spark-1", "1", reason="Evicted", message="x" * 290 + " password=hunter2 " + "x" * 1_000)
+    )
 
     assert pod is not None
     assert pod.cause is not None
     assert "hunter2" not in pod.cause.message
-    assert len(pod.cause.message) <= 400
+    assert len(pod.cause.message) <= 300

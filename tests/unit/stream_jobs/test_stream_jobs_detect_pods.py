@@ -116,6 +116,49 @@ def test_disturbance_that_ended_is_no_cause() -> None:
     assert (loss.failure, loss.reason) == ("executor_lost", DISCONNECTED)
 
 
+def test_disturbance_before_the_executor_joined_is_no_cause() -> None:
+    """The node was not ready while the executor started; an executor that is lost hours later has another cause."""
+    identified = Identified()
+    for cause in ("", "node_lost", ""):
+        identified.rows(identified.run.pod(T + W, "2", cause=cause))
+    identified.rows(identified.run.executor_added(T + 2 * W, "2", ADDRESS))
+
+    assert (
+        lost(identified.rows(identified.run.executor_removed(T + 3 * W, "2", DISCONNECTED))).failure == "executor_lost"
+    )
+
+
+def test_exit_is_explained_by_a_later_cause() -> None:
+    """The container exits first, and the notice of its spot node arrives later."""
+    identified = started("2")
+    identified.rows(identified.run.pod(T + W, "2", cause="exited", exit_code=143))
+    identified.rows(identified.run.executor_removed(T + W, "2", DISCONNECTED))
+    loss = lost(identified.rows(identified.run.pod(T + 2 * W, "2", cause="spot_notice", exit_code=143)))
+
+    assert (loss.failure, loss.lost_executors) == ("spot_reclaimed", 1)
+
+
+@pytest.mark.parametrize("cause", ["drained", "spot_notice", "node_lost"])
+def test_failure_of_the_executor_precedes_its_node(cause: str) -> None:
+    """A full heap stays a full heap, because a retry on another node fails too."""
+    identified = started("2")
+    identified.rows(identified.run.pod(T + W, "2", cause=cause))
+    loss = lost(
+        identified.rows(identified.run.executor_removed(T + W, "2", "java.lang.OutOfMemoryError: Java heap space"))
+    )
+
+    assert loss.failure == "heap_memory"
+
+
+def test_pods_without_an_executor_are_dropped() -> None:
+    """A pod that ended before its executor joined is dropped after ten minutes."""
+    identified = started("1")
+    identified.rows(identified.run.pod(T + W, "7", cause="evicted"))
+    identified.rows(identified.run.executor_removed(T + 1_000_000, "1", DISCONNECTED))
+
+    assert pods_of(identified.state) == ["1"]
+
+
 def test_removal_on_request_stays_benign() -> None:
     """An executor that Spark scaled down exits; its pod's end is no loss."""
     identified = started("2")

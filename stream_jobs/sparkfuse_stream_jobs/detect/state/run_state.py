@@ -136,13 +136,14 @@ class PodState:
     """The pod of an executor: its node, why Kubernetes ended it, and the removal of the executor once Spark reports it.
 
     ``counted_as`` is the failure as which the loss was counted; empty for a removal that Spark asked for. ``over_ms``
-    is when the executor was removed, or when a pod ended that never became an executor; None while it may run.
+    is when the executor was removed; None while it may run. ``changed_ms`` is the window of the last change.
     """
 
     node: str = ""
     cause: str = ""
     message: str = ""
     exit_code: int | None = None
+    changed_ms: int = 0
     over_ms: int | None = None
     added_ms: int | None = None
     reason: str = ""

@@ -33,6 +33,11 @@ public final class PodsOfApplication extends ProcessTableFunction<Row> {
   public static final class SavedState {
     public byte[] envelope = new byte[0];
     public int waiting;
+
+    /**
+     * Changes with each fact, because Flink renews the TTL of a value only if the value changed.
+     */
+    public long usedMs;
   }
 
   public void eval(
@@ -45,6 +50,7 @@ public final class PodsOfApplication extends ProcessTableFunction<Row> {
           Row row)
       throws Exception {
     byte[] fact = row.getFieldAs("fact");
+    saved.usedMs = context.timeContext(Long.class).time();
     if (fact == null) {
       saved.envelope = Envelopes.of(row).toByteArray();
       emitWaiting(saved, waiting);
