@@ -208,6 +208,10 @@ bench-plugin: | setup ## measure what the Spark plugin costs a job (idle machine
 bench-fleet: | setup ## run both Flink jobs with 500 applications for twenty minutes; measure CPU, memory and delay
 	$(BIN)/python -m tests.bench.bench_fleet $(ARGS)
 
+.PHONY: bench-sizes
+bench-sizes: | setup ## measure facts, rows and bytes of a task with real Spark and a whole stack (ten minutes, idle machine)
+	$(BIN)/python -m tests.bench.bench_sizes $(ARGS)
+
 .PHONY: bench-state
 bench-state: | setup ## measure state and memory of both Flink jobs over a simulated month (fifteen minutes)
 	$(BIN)/python -m tests.bench.bench_state $(ARGS)

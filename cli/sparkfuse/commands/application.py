@@ -23,6 +23,7 @@ from sparkfuse.commands import (
     rules,
     share,
     ship,
+    sizing,
 )
 
 ALWAYS = {
@@ -96,6 +97,7 @@ def _epilog(more: Mapping[int, str]) -> str:
 compare.add_to(application)
 application.command()(doctor.doctor)
 application.command()(canary.canary)
+sizing.add_to(application)
 application.command()(pods.watch_pods)
 pipeline.add_to(application)
 history.add_to(application)
