@@ -155,7 +155,7 @@ def _cause_of_pod(status: Object, ended: Object) -> Cause | None:
     exit_code = _number(ended, "exitCode")
     if ended.get("reason") == "OOMKilled":
         return Cause(OOM_KILLED, exit_code=exit_code)
-    # Before the condition, whose reason TerminationByKubelet stands for evictions, preemptions and shutdowns.
+    # Before the condition: its reason TerminationByKubelet does not distinguish evictions, preemptions and shutdowns.
     if cause := _REASONS.get(_text(status, "reason")):
         return Cause(cause, _message(status), exit_code)
     for condition in _list(status, "conditions"):

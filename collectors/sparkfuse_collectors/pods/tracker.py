@@ -1,4 +1,4 @@
-"""Remembers pods and nodes, and tells what changed about each pod."""
+"""Remembers pods and nodes, and reports what changed about each pod."""
 
 from __future__ import annotations
 

@@ -258,7 +258,7 @@ PARTS = ("metadata", "spec", "status", "labels", "taints", "conditions", "contai
 
 @given(st.dictionaries(st.sampled_from(PARTS), JSON | st.dictionaries(st.sampled_from(PARTS), JSON), max_size=4))
 def test_malformed_objects_are_unknown(content: dict[str, Any]) -> None:
-    """Any JSON object is either no pod of Spark, or a pod of which parts are unknown."""
+    """Any JSON object is either no pod of Spark, or a pod with unknown parts."""
     labels = {"spark-app-selector": "spark-1", "spark-exec-id": "1"}
     pod = {**content, "metadata": {"uid": "u", "labels": labels}}
 
