@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.FactOrBuilder;
 import io.sparkfuse.contracts.NodeEvent;
+import io.sparkfuse.contracts.PodChanged;
 import io.sparkfuse.contracts.StreamingProgress;
 import io.sparkfuse.contracts.TaskEnded;
 import java.nio.charset.StandardCharsets;
@@ -41,6 +42,7 @@ import java.security.NoSuchAlgorithmException;
  *   <li>streaming_progress: {@code run_id|batch_id|triggered_ms}
  *   <li>resource_profile_added: {@code profile_id}
  *   <li>node_event: {@code event|host|executor_id|stage_id|happened_ms}
+ *   <li>pod_changed, which only the pod watcher sends: {@code executor_id|pod|cause|changed_ms}
  * </ul>
  *
  * <p>Absent fields of a streaming_progress or node_event are empty in the key.
@@ -148,6 +150,8 @@ public final class EventIds {
         return "" + fact.getResourceProfileAdded().getProfileId();
       case NODE_EVENT:
         return own(fact.getNodeEvent());
+      case POD_CHANGED:
+        return own(fact.getPodChanged());
       default:
         return join(fact.getCollector(), fact.getEventTimeMs());
     }
@@ -161,6 +165,10 @@ public final class EventIds {
   private static String own(NodeEvent node) {
     Object stage = node.hasStageId() ? node.getStageId() : "";
     return join(node.getEvent(), node.getHost(), node.getExecutorId(), stage, node.getHappenedMs());
+  }
+
+  private static String own(PodChanged pod) {
+    return join(pod.getExecutorId(), pod.getPod(), pod.getCause(), pod.getChangedMs());
   }
 
   private static String own(TaskEnded task) {
