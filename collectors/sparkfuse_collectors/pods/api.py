@@ -17,6 +17,7 @@ from typing import Any
 import requests
 
 from sparkfuse_collectors.pods.objects import Node, SparkPod
+from sparkfuse_contracts.token_file import TokenFileError, json_headers
 
 CONNECT_SECONDS = 5.0
 LIST_SECONDS = 60.0
@@ -140,14 +141,10 @@ class ApiServer:
         return reply
 
     def _headers(self) -> dict[str, str]:
-        headers = {"Accept": "application/json"}
-        if self._address.token_file is not None:
-            try:
-                token = self._address.token_file.read_text(encoding="ascii").strip()
-            except (OSError, UnicodeDecodeError) as error:
-                raise ApiError(f"the token file {self._address.token_file} cannot be read") from error
-            headers["Authorization"] = f"Bearer {token}"
-        return headers
+        try:
+            return json_headers(self._address.token_file)
+        except TokenFileError as error:
+            raise ApiError(str(error)) from error
 
 
 def _whole(reply: requests.Response) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any
 
 import requests
 
+from sparkfuse_contracts.token_file import TokenFileError, json_headers
 from sparkfuse_native_analytics.fuse_actuator.cluster_manager import ManagerError
 
 CONNECT_SECONDS = 3.0
@@ -77,14 +78,10 @@ class ManagerHttp:
         return url, body
 
     def _headers(self) -> dict[str, str]:
-        headers = {"Accept": "application/json"}
-        if self._address.token_file is not None:
-            try:
-                token = self._address.token_file.read_text(encoding="ascii").strip()
-            except (OSError, UnicodeDecodeError) as error:
-                raise ManagerError(f"the token file {self._address.token_file} cannot be read") from error
-            headers["Authorization"] = f"Bearer {token}"
-        return headers
+        try:
+            return json_headers(self._address.token_file)
+        except TokenFileError as error:
+            raise ManagerError(str(error)) from error
 
     def _body(self, url: str, reply: requests.Response) -> bytes:
         body = b""
