@@ -92,21 +92,31 @@ def watch_pods(options: Options, settings: Settings, stop: threading.Event) -> N
 
 def _follow(options: Options, facts: PodFacts, metrics: PodMetrics, stop: threading.Event) -> None:
     changes: queue.Queue[Change] = queue.Queue(MAX_CHANGES)
+    ended = threading.Event()
     watches = [
-        Watch(NODES, ApiServer(options.api, "/api/v1/nodes", read_node, ""), changes, stop, metrics.count_request),
+        Watch(NODES, ApiServer(options.api, "/api/v1/nodes", read_node, ""), changes, ended, metrics.count_request),
         *(
-            Watch(source, ApiServer(options.api, path, read_pod, _SELECTOR), changes, stop, metrics.count_request)
+            Watch(source, ApiServer(options.api, path, read_pod, _SELECTOR), changes, ended, metrics.count_request)
             for source, path in _pods(options.namespaces)
         ),
     ]
-    tracker = Tracker()
     for watch in watches:
         watch.start()
+    try:
+        _send(watches, changes, facts, metrics, stop)
+    finally:
+        ended.set()
+
+
+def _send(
+    watches: list[Watch], changes: queue.Queue[Change], facts: PodFacts, metrics: PodMetrics, stop: threading.Event
+) -> None:
+    tracker = Tracker()
     while not stop.is_set():
         facts.poll()
         silent = next((each for each in watches if time.monotonic() > each.answered_at + PATIENCE_SECONDS), None)
         if silent is not None:
-            raise UnavailableError(silent.problem or f"{options.api.url} sends no events")
+            raise UnavailableError(silent.problem or "the API server sends no events")
         try:
             change = changes.get(timeout=0.5)
         except queue.Empty:

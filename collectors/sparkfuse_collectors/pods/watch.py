@@ -78,6 +78,8 @@ class Watch:
             self._count(self._source, "expired")
             return events > 0
         except Exception as error:  # the thread must not end, whatever the server sends
+            if self._stop.is_set():  # nobody waits for the answer any more
+                return True
             _log.warning("cannot watch %s: %s", self._source, error, exc_info=not isinstance(error, ApiError))
             self.problem = str(error)
             self._count(self._source, "failed")

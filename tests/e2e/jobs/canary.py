@@ -44,7 +44,7 @@ def failing():
     try:
         yield
     except Exception as error:  # the test needs each failure; the job continues
-        print("failed as it should:", type(error).__name__)
+        print("failed as it should:", type(error).__name__, flush=True)
 
 
 context.setJobDescription(f"nightly refresh with password={secret['job description']}")

@@ -90,6 +90,13 @@ def watching(
         assert not thread.is_alive()
 
 
+@pytest.fixture(autouse=True)
+def threads_end() -> Iterator[None]:
+    """Fail if a test leaves a thread of the watcher, whose messages would appear in later tests."""
+    yield
+    wait_for(lambda: not [each for each in threading.enumerate() if each.name.startswith("watch-")], SECONDS, "threads")
+
+
 def registry() -> Any:
     return type(REGISTRY)()
 
