@@ -12,6 +12,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 case, pipe = sys.argv[1:]
+folder = Path(pipe).parent
 spark = SparkSession.builder.appName(case).getOrCreate()
 context = spark.sparkContext
 print("APPLICATION", context.applicationId, flush=True)
@@ -26,15 +27,10 @@ def hang() -> None:
 def wait_in_jvm() -> None:
     """Run a task that does not check whether it was killed; as a query, Spark would interrupt it."""
     context.setJobGroup("waiting", "a job that is cancelled")
-    waiting = spark.range(1).selectExpr("java_method('java.lang.Thread', 'sleep', id + 7200000L)")
+    begins = f"java_method('org.apache.spark.util.Utils', 'createTempDir', '{folder}', 'waits')"
+    waits = "java_method('java.lang.Thread', 'sleep', id + 7200000L)"
+    waiting = spark.range(1).selectExpr(f"concat({begins}, {waits})")
     waiting._jdf.javaRDD().count()
-
-
-def running_tasks() -> int:
-    """Return the number of running tasks."""
-    tracker = context.statusTracker()
-    infos = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-    return sum(info.numActiveTasks for info in infos if info)
 
 
 if case == "hung":
@@ -43,7 +39,8 @@ while case == "healthy":
     context.parallelize(range(4), 4).foreach(lambda number: sum(range(1_000_000 + number)))
 if case == "zombie_task":
     threading.Thread(target=wait_in_jvm, daemon=True).start()
-    while not running_tasks():
+    # A task that is killed before it waits would end.
+    while not list(folder.glob("waits*")):
         pass
     context.cancelJobGroup("waiting")
 end_ms = context._jvm.System.currentTimeMillis()
