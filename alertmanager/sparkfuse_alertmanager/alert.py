@@ -12,18 +12,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
-from urllib.parse import quote, urlencode
 
+from sparkfuse_alertmanager.links import Links
 from sparkfuse_alertmanager.text import address
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
-from sparkfuse_rules.alert_labels import alert_labels, alert_name, latest_run
+from sparkfuse_rules.alert_labels import alert_labels, alert_name, finding_host, latest_run
 from sparkfuse_rules.knowledge.money import cost_sentence
 from sparkfuse_rules.plain_text import plain
 
 # The time after which a firing alert expires: four times the interval at which a finding is repeated. So an alert
 # survives the loss of three repetitions in a row.
 FIRING_MS = 4 * 60_000
+# These labels describe the latest run; the other labels are the same in all runs.
+LABELS_OF_LATEST_RUN = frozenset({"host", "cause"})
 SEVERITIES = ("critical", "warning", "info")
 STATES = ("firing", "resolved")
 # The largest number of characters of each annotation. If all annotations together exceed TOTAL, the annotations at the
@@ -33,6 +36,7 @@ ANNOTATION_LIMITS: Mapping[str, int] = {
     "description": 1000,
     "where": 200,
     "cost": 200,
+    "first_step": 300,
     "owner": 200,
     "run": 200,
     "app_id": 300,
@@ -41,11 +45,8 @@ ANNOTATION_LIMITS: Mapping[str, int] = {
     "became": 20,
     "evidence": 1000,
 }
-TOTAL = 2500
+TOTAL = 2800
 RUNS_SHOWN = 5
-# The path of the dashboard of one running job, with the uid that dashboards/ defines.
-DASHBOARD = "/d/sparkfuse-running-job"
-SHOWN_AFTER_MS = 5 * 60_000
 _ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 _RULE = re.compile(r"[a-z][a-z0-9_]{0,99}")
 
@@ -91,8 +92,10 @@ class Alert:
         )
 
 
-def alert_of(finding: Finding, now_ms: int, dashboard_url: str) -> Alert:
-    """Return the alert for ``finding`` at ``now_ms``.
+def alert_of(
+    finding: Finding, now_ms: int, links: Links, first_steps: Mapping[str, str] = MappingProxyType({})
+) -> Alert:
+    """Return the alert for ``finding`` at ``now_ms``; ``first_steps`` has the first step of the runbook by rule.
 
     A firing alert ends FIRING_MS after the finding's last update, so the alert expires if the finding is not repeated.
     Times in the future are limited to ``now_ms``. Raises InvalidFindingError if a required field is absent or invalid.
@@ -101,13 +104,12 @@ def alert_of(finding: Finding, now_ms: int, dashboard_url: str) -> Alert:
     updated_ms = min(finding.updated_ms, now_ms)
     resolved_ms = min(finding.resolved_ms or updated_ms, now_ms)
     ends_ms = resolved_ms if finding.state == "resolved" else updated_ms + FIRING_MS
-    link = _dashboard_link(finding, dashboard_url)
     return Alert(
         labels=alert_labels(finding),
-        annotations=_annotations(finding, link),
+        annotations=_annotations(finding, links, first_steps.get(finding.rule, "")),
         starts_ms=min(finding.started_ms or updated_ms, ends_ms),
         ends_ms=ends_ms,
-        generator_url=link,
+        generator_url=links.finding(finding),
     )
 
 
@@ -124,8 +126,11 @@ def alerts_to_post(alerts: Sequence[Alert], held: Iterable[Alert], now_ms: int) 
     with the critical alert. Otherwise the warning would resolve while the critical alert inhibits it. Alertmanager does
     not notify that an inhibited alert resolved, and would then not notify about the warning of the next run. A new
     alert that is already resolved is not posted if all held alerts of its finding have other labels, because nobody was
-    notified of it.
+    notified of it. A finding that moves to another host or has another shared cause keeps the labels of its held alert
+    while that alert fires, because a new alert would be a second notification.
     """
+    held = list(held)
+    alerts = [_with_held_labels(alert, held, now_ms) for alert in alerts]
     by_finding = {alert.finding_id: alert for alert in alerts}
     of_same_finding = [old for old in held if old.finding_id in by_finding]
     same = {old.finding_id for old in of_same_finding if old.labels == by_finding[old.finding_id].labels}
@@ -133,6 +138,17 @@ def alerts_to_post(alerts: Sequence[Alert], held: Iterable[Alert], now_ms: int) 
     only_other_labels = {old.finding_id for old in others} - same
     current = [alert for alert in alerts if alert.ends_ms > now_ms or alert.finding_id not in only_other_labels]
     return current + [_superseded(old, by_finding[old.finding_id], now_ms) for old in others]
+
+
+def _with_held_labels(alert: Alert, held: Iterable[Alert], now_ms: int) -> Alert:
+    """Return the alert with the labels of the held alert that fires and differs in labels of the latest run only."""
+    fixed = _fixed_labels(alert)
+    same = (old.labels for old in held if old.ends_ms > now_ms and _fixed_labels(old) == fixed)
+    return replace(alert, labels=next(same, alert.labels))
+
+
+def _fixed_labels(alert: Alert) -> Mapping[str, str]:
+    return {name: value for name, value in alert.labels.items() if name not in LABELS_OF_LATEST_RUN}
 
 
 def _superseded(old: Alert, new: Alert, now_ms: int) -> Alert:
@@ -161,12 +177,13 @@ def _check(finding: Finding) -> None:
         raise InvalidFindingError("updated_ms is absent")
 
 
-def _annotations(finding: Finding, link: str) -> dict[str, str]:
+def _annotations(finding: Finding, links: Links, first_step: str) -> dict[str, str]:
     run = latest_run(finding)
     texts = {
         "summary": finding.summary or alert_name(finding.rule),
         "description": finding.description,
-        "where": _where(run),
+        "where": _where(run, finding_host(finding)),
+        "first_step": first_step,
         "cost": _cost(run, finding.currency),
         "owner": finding.owner,
         "run": run.run_key,
@@ -179,7 +196,11 @@ def _annotations(finding: Finding, link: str) -> dict[str, str]:
     for name, limit in ANNOTATION_LIMITS.items():
         annotations[name] = plain(texts.get(name, ""), min(limit, remaining))
         remaining -= len(annotations[name])
-    annotations |= {"runbook_url": address(finding.runbook_url), "dashboard_url": link}
+    annotations |= {
+        "runbook_url": address(finding.runbook_url),
+        "finding_url": links.finding(finding),
+        "dashboard_url": links.dashboard(finding),
+    }
     return {name: text for name, text in annotations.items() if text}
 
 
@@ -189,7 +210,7 @@ def _cost(run: FindingRun, currency: str) -> str:
     return cost_sentence(run.cost if run.HasField("cost") else None, avoidable, currency)
 
 
-def _where(run: FindingRun) -> str:
+def _where(run: FindingRun, host: str) -> str:
     parts = []
     if run.HasField("stage_id"):
         stage = f"stage {run.stage_id}.{run.stage_attempt}"
@@ -198,6 +219,8 @@ def _where(run: FindingRun) -> str:
         parts.append(f"task {run.task_id}")
     if run.HasField("executor_id"):
         parts.append(f"executor {run.executor_id}")
+    if host:
+        parts.append(f"host {host}")
     return ", ".join(parts)
 
 
@@ -206,20 +229,6 @@ def _applications(finding: Finding) -> str:
     names = list(dict.fromkeys(plain(run.app_id, 100) for run in newest_first if run.app_id))
     more = f" and {len(names) - RUNS_SHOWN} more" if len(names) > RUNS_SHOWN else ""
     return ", ".join(names[:RUNS_SHOWN]) + more
-
-
-def _dashboard_link(finding: Finding, dashboard_url: str) -> str:
-    """Return the link to the dashboard of the latest run, from the run's start to now.
-
-    For a resolved finding, the time range ends five minutes after the finding resolved.
-    """
-    run = latest_run(finding)
-    values = {
-        "var-app_id": plain(run.app_id, 100),
-        "from": str(run.app_start_ms or finding.started_ms or finding.updated_ms),
-        "to": str(finding.resolved_ms + SHOWN_AFTER_MS) if finding.state == "resolved" else "now",
-    }
-    return address(f"{dashboard_url}{DASHBOARD}?{urlencode(values, quote_via=quote)}") if dashboard_url else ""
 
 
 def _rfc3339(milliseconds: int) -> str:

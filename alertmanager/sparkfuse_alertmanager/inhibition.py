@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sparkfuse_alertmanager.alert import Alert
-from sparkfuse_rules.catalog_inhibitions import catalog_inhibitions
+from sparkfuse_rules.alert_labels import alert_name
+from sparkfuse_rules.catalog_inhibitions import HOST, catalog_inhibitions
 from sparkfuse_rules.inhibition import Inhibition
 
 # The annotation of an inhibited alert that has resolved: the id of the finding for whose end the alert waits.
@@ -25,12 +26,12 @@ def inhibit_rules(found: Iterable[Inhibition]) -> Iterator[Mapping[str, Sequence
     critical.
     """
     for each in found:
-        symptoms = f'rule=~"{"|".join(each.silences)}"'
+        # Our names: the alerts of other teams may have labels of the same names.
+        cause = f'alertname="{alert_name(each.cause)}"'
+        symptoms = f'alertname=~"{"|".join(map(alert_name, each.silences))}"'
         if each.pages:
-            yield _rule(f'rule="{each.cause}"', 'severity="critical"', symptoms, None, each.equal)
-        yield _rule(
-            f'rule="{each.cause}"', 'severity=~"critical|warning"', symptoms, 'severity!="critical"', each.equal
-        )
+            yield _rule(cause, 'severity="critical"', symptoms, None, each.equal)
+        yield _rule(cause, 'severity=~"critical|warning"', symptoms, 'severity!="critical"', each.equal)
 
 
 def align_ends(alerts: Sequence[Alert], related: Iterable[Alert], now_ms: int) -> list[Alert]:
@@ -74,8 +75,10 @@ def _inhibits(cause: Alert, symptom: Alert) -> bool:
 def _rule(
     cause: str, cause_severity: str, symptoms: str, symptom_severity: str | None, equal: Sequence[str]
 ) -> Mapping[str, Sequence[str]]:
+    # For Alertmanager, labels that both alerts lack are equal.
+    named = [f'{HOST}!=""'] if HOST in equal else []
     return {
-        "source_matchers": [cause, cause_severity],
+        "source_matchers": [cause, cause_severity, *named],
         "target_matchers": [symptoms, *([symptom_severity] if symptom_severity else [])],
         "equal": list(equal),
     }

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -41,6 +42,16 @@ class Destinations:
     heartbeat_url: str | None = None
 
     @classmethod
+    def from_folder(cls, secrets: Path, given: Destinations) -> Destinations:
+        """Return ``given`` with the files ``slack_url`` and ``pager_key`` of a folder, if they exist."""
+        found = {name: secrets / name for name in ("slack_url", "pager_key") if (secrets / name).is_file()}
+        return replace(
+            given,
+            slack_url_file=given.slack_url_file or found.get("slack_url"),
+            pager_key_file=given.pager_key_file or found.get("pager_key"),
+        )
+
+    @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Destinations:
         """Read SPARKFUSE_WEBHOOK_URL, SPARKFUSE_HEARTBEAT_URL, SPARKFUSE_SLACK_URL_FILE, SPARKFUSE_PAGER_KEY_FILE."""
         slack, pager = environment.get("SPARKFUSE_SLACK_URL_FILE"), environment.get("SPARKFUSE_PAGER_KEY_FILE")
@@ -65,14 +76,13 @@ def write_alertmanager(folder: Path, destinations: Destinations) -> Path:
     """Write ``folder/alertmanager.yml`` for these destinations, and return its path. Raises DestinationError."""
     destinations.check()
     content = yaml.safe_load(asset(PACKAGE, "alertmanager.yml").read_text())
-    content["templates"] = [str(asset(PACKAGE, "templates").resolve() / "*.tmpl")]
+    # A copy, because Alertmanager may run in another container.
+    shutil.copytree(asset(PACKAGE, "templates"), folder / "templates", dirs_exist_ok=True)
     for receiver in content["receivers"]:
         hook = destinations.heartbeat_url if receiver["name"] == "heartbeat" else destinations.webhook_url
         _fill(receiver, "webhook_configs", "url", hook)
         _fill(receiver, "slack_configs", "api_url_file", _absolute(destinations.slack_url_file))
         _fill(receiver, "pagerduty_configs", "routing_key_file", _absolute(destinations.pager_key_file))
-        for pager in receiver.get("pagerduty_configs", []):
-            del pager["url"]  # the address of the demo receiver; without it, Alertmanager uses PagerDuty's address
     return _write(folder / "alertmanager.yml", content)
 
 
@@ -161,7 +171,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _destinations(given: argparse.Namespace) -> Destinations:
-    return Destinations(given.webhook_url, given.slack_url_file, given.pager_key_file, given.heartbeat_url)
+    named = Destinations(given.webhook_url, given.slack_url_file, given.pager_key_file, given.heartbeat_url)
+    return named if given.secrets is None else Destinations.from_folder(given.secrets, named)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -188,6 +199,7 @@ def _parser() -> argparse.ArgumentParser:
         default=defaults.pager_key_file,
         help="file with the pager's routing key (default: SPARKFUSE_PAGER_KEY_FILE)",
     )
+    parser.add_argument("--secrets", type=Path, help="folder that may contain the files slack_url and pager_key")
     parser.add_argument("--process", action="append", default=[], metavar="NAME=HOST:PORT", help="may be repeated")
     parser.add_argument("--alertmanager", action="append", default=[], metavar="HOST:PORT", help="may be repeated")
     return parser

@@ -12,14 +12,16 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, stop_when_event_set, wait_random_exponential
 from tenacity.nap import sleep_using_event
 
 from sparkfuse_alertmanager.alert import Alert, InvalidFindingError, alert_of, expired
 from sparkfuse_alertmanager.inbox import DeadLetterError, Inbox, Record
+from sparkfuse_alertmanager.links import Links
 from sparkfuse_alertmanager.metrics import Metrics
 from sparkfuse_alertmanager.peers import NoPeerAcceptedError, Peers, RejectedAlert
 from sparkfuse_contracts.canary import CANARY_JOB
@@ -28,6 +30,8 @@ from sparkfuse_contracts.kafka_access import KafkaUnavailableError
 from sparkfuse_contracts.metrics_server import MetricsPortError, serve_metrics
 from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_contracts.wire import RecordError, from_json
+from sparkfuse_rules.catalog import load_catalog
+from sparkfuse_rules.runbooks import first_step
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
@@ -53,7 +57,9 @@ class Batch:
     canary: int
 
 
-def make_batch(records: Iterable[Record], now_ms: int, dashboard_url: str) -> Batch:
+def make_batch(
+    records: Iterable[Record], now_ms: int, links: Links, first_steps: Mapping[str, str] = MappingProxyType({})
+) -> Batch:
     """Convert records to alerts: the latest record of each finding is used, and expired findings are skipped."""
     latest: dict[str, tuple[Record, Finding, Alert]] = {}
     invalid: list[tuple[Record, str]] = []
@@ -61,7 +67,7 @@ def make_batch(records: Iterable[Record], now_ms: int, dashboard_url: str) -> Ba
     for record in records:
         try:
             finding = from_json(Finding, record.value)
-            alert = alert_of(finding, now_ms, dashboard_url)
+            alert = alert_of(finding, now_ms, links, first_steps)
         except (RecordError, InvalidFindingError) as error:
             invalid.append((record, str(error)))
             continue
@@ -83,12 +89,13 @@ def make_batch(records: Iterable[Record], now_ms: int, dashboard_url: str) -> Ba
 class Sender:
     """Reads findings and sends them until it is stopped."""
 
-    def __init__(self, inbox: Inbox, peers: Peers, metrics: Metrics, stop: threading.Event, dashboard_url: str) -> None:
+    def __init__(self, inbox: Inbox, peers: Peers, metrics: Metrics, stop: threading.Event, links: Links) -> None:
         self._inbox = inbox
         self._peers = peers
         self._metrics = metrics
         self._stop = stop
-        self._dashboard_url = dashboard_url
+        self._links = links
+        self._first_steps = {rule.id: first_step(rule.runbook) for rule in load_catalog().values()}
         self._retrying = Retrying(
             retry=retry_if_exception_type((NoPeerAcceptedError, DeadLetterError)),
             wait=wait_random_exponential(multiplier=FIRST_WAIT_SECONDS, max=LONGEST_WAIT_SECONDS),
@@ -118,7 +125,7 @@ class Sender:
 
     def _send(self, records: Sequence[Record], clock: Callable[[], int]) -> Batch:
         now_ms = clock()
-        batch = make_batch(records, now_ms, self._dashboard_url)
+        batch = make_batch(records, now_ms, self._links, self._first_steps)
         rejected = self._peers.send(batch.alerts, now_ms) if batch.alerts else []
         invalid = [*batch.invalid, *_records_of(rejected, batch)]
         if invalid:
@@ -165,7 +172,8 @@ def _serve(settings: Settings, stop: threading.Event) -> int:
     try:
         serve_metrics(settings)
         log.info("sending the findings of %s to %s", inbox.topic, ", ".join(peers.names))
-        Sender(inbox, peers, metrics, stop, settings.dashboard_url).run(lambda: time.time_ns() // 1_000_000)
+        links = Links(settings.console_url, settings.dashboard_url)
+        Sender(inbox, peers, metrics, stop, links).run(lambda: time.time_ns() // 1_000_000)
     finally:
         inbox.close()
         peers.close()

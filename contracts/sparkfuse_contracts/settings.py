@@ -12,6 +12,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from sparkfuse_contracts.kafka_properties import BOOTSTRAP, KafkaPropertyError, librdkafka_properties
+from sparkfuse_contracts.links import docs_url
 from sparkfuse_contracts.properties_file import PropertiesFileError, read_properties
 
 FUSE_MODES = ("off", "shadow", "warn", "act")
@@ -32,10 +33,11 @@ DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_APPROVE_KEY": "",
     "SPARKFUSE_PUBLIC_KEYS": "",
     "SPARKFUSE_FUSE_MODE": "shadow",
-    "SPARKFUSE_DASHBOARD_URL": "http://127.0.0.1:3000",
-    # The default is a reserved example domain (RFC 2606). Set the variable to the address at which your team publishes
-    # docs/rules and docs/runbooks.
-    "SPARKFUSE_RUNBOOK_URL": "https://docs.sparkfuse.example",
+    "SPARKFUSE_CONSOLE_URL": "http://127.0.0.1:19080",
+    # Grafana; without an address, alerts have no link to a dashboard.
+    "SPARKFUSE_DASHBOARD_URL": "",
+    # Where the folder docs is published; without an address, the console publishes it.
+    "SPARKFUSE_RUNBOOK_URL": "",
 }
 _ADDRESS = re.compile(r"[^\s:,/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
 Value = TypeVar("Value")
@@ -66,6 +68,7 @@ class Settings:
     approve_key_file: Path | None
     public_keys: str
     fuse_mode: str
+    console_url: str
     dashboard_url: str
     runbook_url: str
 
@@ -105,8 +108,10 @@ class Settings:
             approve_key_file=read("SPARKFUSE_APPROVE_KEY", _optional_file, "the path of a key file that is there"),
             public_keys=values["SPARKFUSE_PUBLIC_KEYS"],
             fuse_mode=read("SPARKFUSE_FUSE_MODE", _mode, f"one of {', '.join(FUSE_MODES)}"),
-            dashboard_url=read("SPARKFUSE_DASHBOARD_URL", _url, "an address like http://127.0.0.1:3000"),
-            runbook_url=read("SPARKFUSE_RUNBOOK_URL", _url, "an address like https://wiki.company/sparkfuse"),
+            console_url=(console_url := read("SPARKFUSE_CONSOLE_URL", _url, "an address like http://127.0.0.1:19080")),
+            dashboard_url=read("SPARKFUSE_DASHBOARD_URL", _optional_url, "an address like http://127.0.0.1:3000"),
+            runbook_url=read("SPARKFUSE_RUNBOOK_URL", _optional_url, "an address like https://wiki.company/sparkfuse")
+            or docs_url(console_url),
         )
 
 
@@ -140,6 +145,10 @@ def _prefix(text: str) -> str:
 def _url(text: str) -> str:
     parts = urlsplit(text)
     return _checked(text, parts.scheme in ("http", "https") and bool(parts.hostname)).rstrip("/")
+
+
+def _optional_url(text: str) -> str:
+    return _url(text) if text else ""
 
 
 def _urls(text: str) -> tuple[str, ...]:

@@ -11,6 +11,9 @@ from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 from sparkfuse_rules.catalog_inhibitions import rules_with_host_label
 from sparkfuse_rules.plain_text import label
 
+# The kind of failures in failure_classes.yaml that neither the job nor its data causes.
+INFRASTRUCTURE = "infrastructure"
+
 
 def alert_name(rule: str) -> str:
     """Return the alert name of a rule: ``stage_skew`` becomes ``SparkfuseStageSkew``."""
@@ -29,7 +32,8 @@ def alert_labels(finding: Finding) -> Mapping[str, str]:
         "cluster": label(finding.cluster),
         "tenant": label(finding.tenant),
         "team": label(finding.team),
-        "host": label(_host(finding)) if finding.rule in rules_with_host_label() else "",
+        "host": label(finding_host(finding)) if finding.rule in rules_with_host_label() else "",
+        "cause": _shared_cause(finding),
     }
     return {name: value for name, value in labels.items() if value}
 
@@ -39,6 +43,13 @@ def latest_run(finding: Finding) -> FindingRun:
     return max(finding.runs, key=lambda run: (run.state == "firing", run.started_ms), default=FindingRun())
 
 
-def _host(finding: Finding) -> str:
+def finding_host(finding: Finding) -> str:
+    """Return the host that the evidence of the latest run names; empty if it names none."""
     evidence = latest_run(finding).evidence
     return evidence.get("host") or evidence.get("slowest_task_host") or ""
+
+
+def _shared_cause(finding: Finding) -> str:
+    """Return the class of a failure of the infrastructure; its findings in all jobs become one notification."""
+    evidence = latest_run(finding).evidence
+    return label(evidence.get("failure", "")) if evidence.get("failure_kind") == INFRASTRUCTURE else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+_FIRST_STEP = re.compile(r"^1\. (.*?)(?=^\d+\. |\Z)", re.DOTALL | re.MULTILINE)
 _QUERY = re.compile(r"^ *```sql\n(.*?)^ *```(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -26,3 +27,9 @@ def queries(runbook: str) -> Sequence[str]:
 def without_queries(runbook: str) -> str:
     """Return a runbook without its SQL queries, because an analysis of event logs has no store to query."""
     return _QUERY.sub("", runbook).strip()
+
+
+def first_step(runbook: str) -> str:
+    """Return the first step of a runbook in Markdown on one line, up to its first query; empty if it has no steps."""
+    found = _FIRST_STEP.search(_QUERY.split(runbook, maxsplit=1)[0])
+    return " ".join(found[1].split()).removesuffix(":") if found else ""

@@ -12,10 +12,12 @@ import logging
 import signal
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
+from sparkfuse_contracts.links import application_url
 from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_native_analytics.fuse_controller.controller_policy import PolicyReloader
 from sparkfuse_native_analytics.fuse_controller.keys import KeyRing, KeyUnusableError, load_private_key, read_key_ring
@@ -75,7 +77,8 @@ def _run(
         return _fail(str(error), UNAVAILABLE)
     fresh_ms = max(FRESH_AT_LEAST_MS, FRESH_WINDOWS * settings.window_ms)
     view = LiveView(policy_file.policy.watched(), fresh_ms)
-    controller = FuseController(policy_file.policy, view, trusted, key, settings.dashboard_url)
+    page_of = partial(application_url, settings.console_url, settings.dashboard_url)
+    controller = FuseController(policy_file.policy, view, trusted, key, page_of)
     try:
         serve_metrics(settings)
         FuseControllerService(settings, controller, policy_file, ControllerMetrics()).run(stop)

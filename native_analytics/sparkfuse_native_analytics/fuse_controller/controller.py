@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
@@ -52,10 +52,13 @@ class FuseController:
         view: LiveView,
         keys: KeyRing,
         signing_key: EllipticCurvePrivateKey | None,
-        dashboard_url: str,
+        page_of: Callable[[str], str],
         gates: Mapping[str, Gate] = GATES,
     ) -> None:
-        """Create a controller. ``keys`` verify controls and approvals; without ``signing_key`` no signal is sent."""
+        """Create a controller. ``keys`` verify controls and approvals; without ``signing_key`` no signal is sent.
+
+        ``page_of`` returns the address of the page about an application.
+        """
         self.view = view
         self.controls = ControlBook(keys)
         self.approvals = ApprovalBook(keys, lambda: self.controls.revoked_keys)
@@ -64,7 +67,7 @@ class FuseController:
         self.outcomes = OutcomeBook()
         self.stopped_clusters: frozenset[str] = frozenset()
         self._gates = tuple(gates.values())
-        self._dashboard_url = dashboard_url
+        self._page_of = page_of
         self._refusals = RecordedRefusals()
         self._pauses = Pauses()
         self.use(policy)
@@ -164,7 +167,7 @@ class FuseController:
         # After a refusal the hook is asked first, because a signal that it refuses would spend a budget for nothing.
         recheck = mode == ACT_MODE and case.fuse.refusals > 0 and not case.agreed
         signal = self._signal(records.target_of(case), action, case.now_ms, probe=mode == SHADOW_MODE or recheck)
-        records.describe_signal(signal, case, self._dashboard_url)
+        records.describe_signal(signal, case, self._page_of(signal.app_id))
         if recheck:
             asked = Step(RECHECKED, mode, action, reason)
             self.audit.write(environment, [records.case_record(case, asked, now_ms, signal)], signal)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_contracts.generated.control_pb2 import Control
 from sparkfuse_contracts.generated.signal_pb2 import Signal
-from sparkfuse_contracts.links import running_job_url
 from sparkfuse_native_analytics.fuse_controller.act_registry import (
     CONTRADICTORY,
     ENDED,
@@ -85,13 +84,13 @@ def make_signal(target: Target, action: str, generation: int, epoch: int, now_ms
     return signal
 
 
-def describe_signal(signal: Signal, case: Case, dashboard_url: str) -> None:
-    """Add the texts for people: the evidence, the finding, how to override, and the dashboard."""
+def describe_signal(signal: Signal, case: Case, page: str) -> None:
+    """Add the texts for people: the evidence, the finding, how to override, and the address of a page about it."""
     # The sentence ends without a period, because the hook appends one.
     signal.evidence = evidence(case).rstrip(".")
     signal.finding_id = case.candidate.finding.finding_id
     signal.override_hint = override_hint(case.variant.rule)
-    signal.dashboard_url = running_job_url(dashboard_url, signal.app_id)
+    signal.dashboard_url = page
 
 
 def case_record(case: Case, step: Step, now_ms: int, signal: Signal | None = None) -> AuditRecord:

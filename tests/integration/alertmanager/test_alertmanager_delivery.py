@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 import requests
@@ -65,9 +65,34 @@ def test_slack_shows_user_text_without_markup(alertmanager, receiver, findings, 
     shown = " ".join(message[part] for part in ("title", "text", "fallback"))
     assert "&lt;!channel&gt; &amp; &lt;https://evil|x&gt;" in message["text"]
     assert not set(shown) & set("<>\u202e\x07")
-    assert [action["text"] for action in message["actions"]] == ["Runbook", "Dashboard"]
+    assert [action["text"] for action in message["actions"]] == ["Finding", "Runbook", "Dashboard", "Silence"]
     assert {urlsplit(action["url"]).hostname for action in message["actions"]} == {"127.0.0.1"}
     assert (message["color"], message["footer"]) == ("danger", "Sparkfuse")
+
+
+def test_outage_of_a_service_is_one_notification(alertmanager, receiver, findings, sender):
+    """Jobs that fail because of one service are one message with their number and names; its links are filled in."""
+    sender(alertmanager.url)
+    evidence = {"failure": "service_unavailable", "failure_kind": "infrastructure"}
+    fields = {"rule": "job_failed", "severity": "warning"}
+    outage = [
+        finding("application", f"app-{number}", finding_id=f"f{number}", job_key=f"job {number}", **fields)
+        for number in range(400)
+    ]
+    for each in outage:
+        each.runs[0].evidence.update(evidence)
+    findings.publish(*outage, finding("application", "app-x", finding_id="own", job_key="own", **fields))
+    wait_for(lambda: len(receiver.received("/slack")) > 1, NOTIFICATION_SECONDS, "both messages to Slack")
+
+    messages = [each.payload["attachments"][0] for each in receiver.received("/slack")]
+    [shared] = [each for each in messages if "job 1" in each["text"]]
+    assert len(messages) == 2
+    assert shared["title"] == "[FIRING:400] SparkfuseJobFailed: service_unavailable"
+    assert "400 firing in total, in job 0, job 1" in shared["text"]
+    assert shared["text"].count("First step: Read the first cause") == 5
+    [silence] = [action["url"] for action in shared["actions"] if action["text"] == "Silence"]
+    wanted = 'filter={alertname="SparkfuseJobFailed",cause="service_unavailable"}'
+    assert unquote(silence) == f"{alertmanager.url}/#/silences/new?{wanted}"
 
 
 def test_restarted_alertmanager_gets_all_alerts(alertmanager, receiver, findings, sender, tmp_path):

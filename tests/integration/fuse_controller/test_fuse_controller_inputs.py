@@ -137,7 +137,7 @@ def test_refresh_reads_a_hold_that_the_broker_has_stored(bus, keys, key_ring, op
     """Just before an act, the controller reads until it has each stored control, even if a read returns nothing."""
     settings = dataclasses.replace(bus.settings, signing_key_file=None)
     policy = read_policies(settings)
-    controller = FuseController(policy, LiveView(policy.watched(), 20_000), key_ring, None, "")
+    controller = FuseController(policy, LiveView(policy.watched(), 20_000), key_ring, None, str)
     metrics = ControllerMetrics(CollectorRegistry())
     service = FuseControllerService(settings, controller, PolicyReloader(settings), metrics)
     inputs = service._inputs

@@ -65,7 +65,7 @@ class Controller:
             self.view,  # type: ignore[arg-type]  # the view is no witness, so a simple one is enough
             world.keys.ring,
             world.keys.private["act"],
-            "",
+            str,
             world.controller_gates,
         )
         self.positions = dict.fromkeys(("controls", "audit", "receipts", "findings", "rows"), 0)

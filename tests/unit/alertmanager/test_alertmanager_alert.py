@@ -17,12 +17,15 @@ from sparkfuse_alertmanager.alert import (
     alerts_to_post,
     expired,
 )
+from sparkfuse_alertmanager.links import Links
 from sparkfuse_contracts.examples import examples_of
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 from sparkfuse_contracts.wire import to_json
 from sparkfuse_rules.alert_labels import alert_name
 
-DASHBOARDS = "https://grafana.example"
+CONSOLE = "https://sparkfuse.example"
+LINKS = Links(CONSOLE, "https://grafana.example")
+STEPS = {"task_stuck": "Look at the stack of the thread."}
 NOW_MS = 1_795_226_470_000
 
 
@@ -41,12 +44,12 @@ def finding(**fields) -> Finding:
 
 
 def alert(**fields) -> Alert:
-    return alert_of(finding(**fields), NOW_MS, DASHBOARDS)
+    return alert_of(finding(**fields), NOW_MS, LINKS)
 
 
 def test_example_finding_gives_the_expected_alert():
     """The firing example of the contract has exactly these labels and annotations."""
-    actual = alert_of(examples_of(Finding)["firing"], 1_795_226_461_000, DASHBOARDS).to_json()
+    actual = alert_of(examples_of(Finding)["firing"], 1_795_226_461_000, LINKS, STEPS).to_json()
 
     link = (
         "https://grafana.example/d/sparkfuse-running-job?var-app_id=app-20261121020000-0042&from=1795226400000&to=now"
@@ -75,19 +78,21 @@ def test_example_finding_gives_the_expected_alert():
             "completeness": "100.0%",
             "evidence_time": "2026-11-21T02:01:00.000Z",
             "evidence": "activity=idle, cpu_since_progress_ms=20, stalled_ms=48000",
+            "first_step": "Look at the stack of the thread.",
             "runbook_url": "https://docs.sparkfuse.example/rules/task_stuck.md#runbook",
+            "finding_url": f"{CONSOLE}/findings/5be0c7a91d3f2208",
             "dashboard_url": link,
         },
         "startsAt": "2026-11-21T02:01:00.000Z",
         "endsAt": "2026-11-21T02:05:00.250Z",
-        "generatorURL": link,
+        "generatorURL": f"{CONSOLE}/findings/5be0c7a91d3f2208",
     }
 
 
 @pytest.mark.parametrize("case", sorted(examples_of(Finding)))
 def test_every_example_gives_an_alert(case):
     """Each example of the contract is converted and read back unchanged."""
-    original = alert_of(examples_of(Finding)[case], NOW_MS, DASHBOARDS)
+    original = alert_of(examples_of(Finding)[case], NOW_MS, LINKS)
 
     assert Alert.from_json(original.to_json()) == original
 
@@ -232,6 +237,64 @@ def test_changed_severity_leaves_one_alert(new, held, ends):
     posted = alerts_to_post([new], held, NOW_MS)
 
     assert {each.labels["severity"]: "later" if each.ends_ms > NOW_MS else "now" for each in posted} == ends
+
+
+def failed(failure: str, host: str = "", kind: str = "infrastructure", **fields) -> Finding:
+    evidence = {"failure": failure, "failure_kind": kind, "host": host}
+    runs = [FindingRun(app_id="app-1", run_key="r1", state="firing", evidence=evidence)]
+    return finding(**{"rule": "job_failed", "scope": "application", "runs": runs, **fields})
+
+
+def test_failures_of_the_infrastructure_have_their_cause_as_label():
+    """Failures of many jobs with one cause in the infrastructure share a label; a failure of the code has no cause."""
+    assert alert_of(failed("throttled"), NOW_MS, LINKS).labels["cause"] == "throttled"
+    assert "cause" not in alert_of(failed("exception", kind="user_code"), NOW_MS, LINKS).labels
+
+
+@pytest.mark.parametrize("state", ["firing", "resolved"])
+def test_finding_that_moves_to_another_host_keeps_its_alert(state):
+    """While an alert fires, its finding keeps the labels, so a moving host causes no second notification."""
+    stuck = {"rule": "task_stuck", "scope": "stage:1"}
+    held = alert_of(failed("", "node-1", **stuck), NOW_MS, LINKS)
+    moved = alert_of(failed("", "node-2", state=state, resolved_ms=NOW_MS, **stuck), NOW_MS, LINKS)
+
+    (posted,) = alerts_to_post([moved], [held], NOW_MS)
+
+    assert (held.labels["host"], moved.labels["host"]) == ("node-1", "node-2")
+    assert posted == replace(moved, labels=held.labels)
+
+
+def test_finding_that_fires_again_elsewhere_has_a_new_alert():
+    """After an alert has ended, the finding's next alert has the labels of the new run."""
+    over = replace(alert_of(failed("", "node-1", rule="task_stuck"), NOW_MS, LINKS), ends_ms=NOW_MS - 1)
+
+    posted = alerts_to_post([alert_of(failed("", "node-2", rule="task_stuck"), NOW_MS, LINKS)], [over], NOW_MS)
+
+    assert [each.labels["host"] for each in posted if each.ends_ms > NOW_MS] == ["node-2"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "page", "without_grafana"),
+    [
+        pytest.param(
+            {"runs": [FindingRun(app_id="app/1", run_key="r", app_start_ms=7, state="firing")]},
+            "https://grafana.example/d/sparkfuse-running-job?var-app_id=app%2F1&from=7&to=now",
+            f"{CONSOLE}/runs/app%2F1",
+            id="application",
+        ),
+        pytest.param(
+            {"scope": "host:node-1", "runs": [FindingRun(app_id="host/node-1", evidence={"host": "node-1"})]},
+            f"{CONSOLE}/hosts/node-1",
+            f"{CONSOLE}/hosts/node-1",
+            id="host",
+        ),
+        pytest.param({"job_key": "a/b c"}, f"{CONSOLE}/jobs/a%2Fb%20c", f"{CONSOLE}/jobs/a%2Fb%20c", id="job"),
+    ],
+)
+def test_link_leads_to_the_page_of_the_scope(fields, page, without_grafana):
+    """The link leads to the application, the host or the job; without Grafana, to the console."""
+    for links, expected in ((LINKS, page), (Links(CONSOLE), without_grafana)):
+        assert alert_of(finding(**fields), NOW_MS, links).annotations["dashboard_url"] == expected
 
 
 def test_finding_can_be_serialized():

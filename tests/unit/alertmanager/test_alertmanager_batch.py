@@ -3,11 +3,13 @@
 from typing import Any
 
 from sparkfuse_alertmanager.inbox import Record
+from sparkfuse_alertmanager.links import Links
 from sparkfuse_alertmanager.sender import make_batch
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.wire import to_json
 
 NOW_MS = 1_795_226_470_000
+LINKS = Links("http://127.0.0.1:19080")
 
 
 def record(offset: int, **fields) -> Record:
@@ -28,7 +30,7 @@ def test_latest_record_of_a_finding_is_used():
 
     The older states of the finding cause no notification.
     """
-    batch = make_batch([record(0), record(1, severity="critical"), record(2, finding_id="f2")], NOW_MS, "")
+    batch = make_batch([record(0), record(1, severity="critical"), record(2, finding_id="f2")], NOW_MS, LINKS)
 
     assert [(alert.finding_id, alert.labels["severity"]) for alert in batch.alerts] == [
         ("f1", "critical"),
@@ -42,7 +44,7 @@ def test_expired_findings_are_skipped_and_counted():
     batch = make_batch(
         [record(0, updated_ms=NOW_MS - 300_000), record(1, finding_id="f2", updated_ms=NOW_MS - 300_000), record(2)],
         NOW_MS,
-        "",
+        LINKS,
     )
 
     assert [alert.finding_id for alert in batch.alerts] == ["f1"]
@@ -61,7 +63,7 @@ def test_invalid_records_become_dead_letters():
         Record(b'{"runs": [' + b"[" * 5000, 0, 6),
         record(7, state="pending"),
     ]
-    batch = make_batch([*invalid, record(8)], NOW_MS, "")
+    batch = make_batch([*invalid, record(8)], NOW_MS, LINKS)
 
     assert [each.offset for each, _reason in batch.invalid] == list(range(8))
     assert all(reason for _each, reason in batch.invalid)
@@ -73,7 +75,7 @@ def test_only_firing_findings_measure_the_delay():
 
     A finding that is resolved minutes after its evidence would distort the metric.
     """
-    batch = make_batch([record(0), record(1, finding_id="f2", state="resolved", resolved_ms=NOW_MS)], NOW_MS, "")
+    batch = make_batch([record(0), record(1, finding_id="f2", state="resolved", resolved_ms=NOW_MS)], NOW_MS, LINKS)
 
     assert batch.evidence_ms == (NOW_MS - 2000,)
 
@@ -82,7 +84,7 @@ def test_canary_has_no_alert():
     """A finding of the canary application is counted and not posted; an invalid one still becomes a dead letter."""
     of_canary = record(0, job_key="sparkfuse-canary")
     invalid = record(1, job_key="sparkfuse-canary", state="pending")
-    batch = make_batch([of_canary, invalid, record(2, finding_id="f2")], NOW_MS, "")
+    batch = make_batch([of_canary, invalid, record(2, finding_id="f2")], NOW_MS, LINKS)
 
     assert [alert.finding_id for alert in batch.alerts] == ["f2"]
     assert (batch.canary, batch.expired, len(batch.invalid)) == (1, 0, 1)

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from sparkfuse_alertmanager.metrics import Metrics
 from sparkfuse_alertmanager.render import DestinationError, Destinations, write_alertmanager, write_prometheus
 from sparkfuse_contracts import metric_names
+from sparkfuse_contracts.links import docs_url
 from sparkfuse_contracts.settings import DEFAULTS
 from sparkfuse_rules.runbooks import runbook_page_url
 
@@ -68,6 +69,7 @@ def test_every_route_and_receiver_is_used(folder, rendered):
         ({"alertname": "SparkfuseWindowsStalled", "severity": "critical"}, "pager"),
         ({"alertname": "SparkfuseDeadLetters", "severity": "warning"}, "team"),
         ({"alertname": "SparkfuseWatchdog", "severity": "info"}, "heartbeat"),
+        ({"alertname": "SparkfuseJobFailed", "severity": "warning", "finding_id": "1", "cause": "throttled"}, "team"),
         ({"alertname": "SomebodyElses"}, "team"),
     ],
 )
@@ -88,6 +90,22 @@ def test_critical_findings_wait_one_second(folder):
     pager = next(route for route in tree["routes"] if route["receiver"] == "pager")
 
     assert (pager["group_wait"], pager["group_interval"], tree["group_interval"]) == ("1s", "1s", "10s")
+
+
+def test_files_of_a_folder_choose_the_receivers(tmp_path, secrets):
+    """The command uses those of the files slack_url and pager_key that the folder contains, and the real pager."""
+    command = (sys.executable, "-m", "sparkfuse_alertmanager.render", tmp_path / "out", "--secrets")
+    kinds = []
+    for folder in (tmp_path / "none", secrets):
+        check(*command, folder)
+        pager = next(
+            each
+            for each in yaml.safe_load((tmp_path / "out" / "alertmanager.yml").read_text())["receivers"]
+            if each["name"] == "pager"
+        )
+        kinds.append(sorted(set(pager) - {"name"}))
+        assert "url" not in pager.get("pagerduty_configs", [{}])[0]
+    assert kinds == [[], ["pagerduty_configs", "slack_configs"]]
 
 
 def test_receivers_without_address_are_removed(tmp_path):
@@ -168,7 +186,9 @@ def test_prometheus_alerts_are_complete(folder, repository, file):
 
         assert set(alert["annotations"]) == {"summary", "description", "runbook_url"}
         assert "{{" not in alert["annotations"]["summary"]
-        assert alert["annotations"]["runbook_url"] == runbook_page_url(DEFAULTS["SPARKFUSE_RUNBOOK_URL"], file, name)
+        assert alert["annotations"]["runbook_url"] == runbook_page_url(
+            docs_url(DEFAULTS["SPARKFUSE_CONSOLE_URL"]), file, name
+        )
         assert f"\n## {name}\n" in runbook
         assert alert["labels"]["severity"] in {"critical", "warning", "info"}
         assert (name, True) in outcomes

@@ -31,8 +31,9 @@ def test_defaults_are_the_addresses_of_the_local_stack(tmp_path, monkeypatch) ->
         approve_key_file=None,
         public_keys="",
         fuse_mode="shadow",
-        dashboard_url="http://127.0.0.1:3000",
-        runbook_url="https://docs.sparkfuse.example",
+        console_url="http://127.0.0.1:19080",
+        dashboard_url="",
+        runbook_url="http://127.0.0.1:19080/docs",
     )
 
 
@@ -68,6 +69,7 @@ def test_environment_overrides_the_defaults(tmp_path, monkeypatch) -> None:
         ("SPARKFUSE_CHECKPOINT_MS", "never", "milliseconds from 100 to 600000"),
         ("SPARKFUSE_SIGNING_KEY", "/nowhere/key.pem", "a key file that is there"),
         ("SPARKFUSE_FUSE_MODE", "kill", "one of off, shadow, warn, act"),
+        ("SPARKFUSE_CONSOLE_URL", "console", "an address like"),
         ("SPARKFUSE_DASHBOARD_URL", "grafana", "an address like"),
     ],
 )

@@ -47,7 +47,9 @@ def make_controller(world, tmp_path):
         policy = dataclasses.replace(policy, safeguards=limits)
         gates = {name: gate for name, gate in GATES.items() if name != without_gate}
         view, keys = LiveView(policy.watched(), 20_000), world.keys
-        controller = FuseController(policy, view, keys.ring, keys.private["act"], "http://127.0.0.1:3000", gates)
+        controller = FuseController(
+            policy, view, keys.ring, keys.private["act"], "http://console/runs/{}".format, gates
+        )
         if armed:
             control = arming()
             assert controller.controls.put(control.control_id, keys.control(control), NOW_MS) is None

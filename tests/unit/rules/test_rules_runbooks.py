@@ -8,7 +8,7 @@ import pytest
 
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.compiled import compile_offline
-from sparkfuse_rules.runbooks import queries, rule_runbook_url, runbook_page_url, without_queries
+from sparkfuse_rules.runbooks import first_step, queries, rule_runbook_url, runbook_page_url, without_queries
 
 CATALOG = load_catalog()
 
@@ -45,3 +45,15 @@ def test_queries_are_read_from_a_runbook() -> None:
 def test_offline_runbooks_have_no_queries() -> None:
     """An analysis of event logs has no store, so its runbooks contain no SQL."""
     assert not [rule.id for rule in compile_offline() if "SELECT" in rule.runbook or "```" in rule.runbook]
+
+
+def test_every_runbook_has_a_first_step() -> None:
+    """The first step of each rule's runbook is one line of text without a query, and ends before the second step."""
+    for rule in load_catalog().values():
+        step = first_step(rule.runbook)
+        assert len(step) > 20, rule.id
+        assert "\n" not in step
+        assert "SELECT" not in step
+        assert " 2. " not in step
+    assert first_step("no steps") == ""
+    assert first_step("1. Look\n   here:\n   ```sql\n   SELECT 1\n   ```\n2. Then") == "Look here"
