@@ -24,6 +24,12 @@ EQUAL: Mapping[str, tuple[str, ...]] = {
 }
 
 
+def inhibits_where(view: str) -> str:
+    """Return where a finding of a rule with this view inhibits its effects, for people."""
+    equal = EQUAL[view]
+    return "in the same stage" if equal == _STAGE else "in the same job" if equal == _JOB else "on the same host"
+
+
 @dataclass(frozen=True)
 class Inhibition:
     """While ``cause`` fires, the rules in ``silences`` are inhibited if the labels in ``equal`` are the same.
