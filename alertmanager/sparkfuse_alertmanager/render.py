@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,8 +26,59 @@ from sparkfuse_rules.runbooks import runbook_page_url
 PACKAGE = "sparkfuse_alertmanager"
 
 
+_MAIL_ADDRESS = re.compile(r"[^@\s,]+@[^@\s,]+")
+
+
 class DestinationError(ValueError):
     """An address or file for notifications is invalid; the message names it and a valid value."""
+
+
+@dataclass(frozen=True)
+class Mail:
+    """Recipients of e-mail, separated by commas, and the mail server ``host:port``; TLS is required by default."""
+
+    recipients: str
+    sender: str
+    server: str
+    user: str = ""
+    password_file: Path | None = None
+    tls: bool = True
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Mail | None:
+        """Read SPARKFUSE_EMAIL_TO, SPARKFUSE_EMAIL_FROM and SPARKFUSE_SMTP_*; None without a recipient."""
+        recipients = environment.get("SPARKFUSE_EMAIL_TO", "").strip()
+        if not recipients:
+            return None
+        password = environment.get("SPARKFUSE_SMTP_PASSWORD_FILE")
+        return cls(
+            recipients,
+            environment.get("SPARKFUSE_EMAIL_FROM", "").strip() or recipients.split(",")[0].strip(),
+            environment.get("SPARKFUSE_SMTP_SERVER", "").strip(),
+            environment.get("SPARKFUSE_SMTP_USER", "").strip(),
+            Path(password) if password else None,
+            tls=environment.get("SPARKFUSE_SMTP_TLS", "").strip().lower() not in {"false", "no", "off", "0"},
+        )
+
+    def check(self) -> None:
+        """Raise DestinationError for the first invalid value."""
+        host, _, port = self.server.rpartition(":")
+        if not host or not port.isdecimal():
+            raise DestinationError(f"SPARKFUSE_SMTP_SERVER={self.server!r} must be host:port, like mail.company:587")
+        for address in (*self.recipients.split(","), self.sender):
+            if not _MAIL_ADDRESS.fullmatch(address.strip()):
+                raise DestinationError(f"{address.strip()!r} is no e-mail address")
+        if self.password_file is not None and not self.password_file.is_file():
+            raise DestinationError(
+                f"the file with the password of the mail server does not exist: {self.password_file}"
+            )
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options of Alertmanager for the mail server."""
+        login = {"smtp_auth_username": self.user} if self.user else {}
+        if self.password_file is not None:
+            login["smtp_auth_password_file"] = str(self.password_file.resolve())
+        return {"smtp_smarthost": self.server, "smtp_from": self.sender, "smtp_require_tls": self.tls, **login}
 
 
 @dataclass(frozen=True)
@@ -40,6 +92,7 @@ class Destinations:
     slack_url_file: Path | None = None
     pager_key_file: Path | None = None
     heartbeat_url: str | None = None
+    mail: Mail | None = None
 
     @classmethod
     def from_folder(cls, secrets: Path, given: Destinations) -> Destinations:
@@ -53,13 +106,14 @@ class Destinations:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Destinations:
-        """Read SPARKFUSE_WEBHOOK_URL, SPARKFUSE_HEARTBEAT_URL, SPARKFUSE_SLACK_URL_FILE, SPARKFUSE_PAGER_KEY_FILE."""
+        """Read the variables of docs/alerting.md. Raises DestinationError if the mail server is missing."""
         slack, pager = environment.get("SPARKFUSE_SLACK_URL_FILE"), environment.get("SPARKFUSE_PAGER_KEY_FILE")
         return cls(
             webhook_url=environment.get("SPARKFUSE_WEBHOOK_URL") or None,
             slack_url_file=Path(slack) if slack else None,
             pager_key_file=Path(pager) if pager else None,
             heartbeat_url=environment.get("SPARKFUSE_HEARTBEAT_URL") or None,
+            mail=Mail.from_environment(environment),
         )
 
     def check(self) -> None:
@@ -70,6 +124,8 @@ class Destinations:
         for name, path in (("Slack's address", self.slack_url_file), ("the pager's key", self.pager_key_file)):
             if path is not None and not path.is_file():
                 raise DestinationError(f"the file with {name} does not exist: {path}")
+        if self.mail is not None:
+            self.mail.check()
 
 
 def write_alertmanager(folder: Path, destinations: Destinations) -> Path:
@@ -78,7 +134,9 @@ def write_alertmanager(folder: Path, destinations: Destinations) -> Path:
     content = yaml.safe_load(asset(PACKAGE, "alertmanager.yml").read_text())
     # A copy, because Alertmanager may run in another container.
     shutil.copytree(asset(PACKAGE, "templates"), folder / "templates", dirs_exist_ok=True)
+    content["global"] = destinations.mail.settings() if destinations.mail else {}
     for receiver in content["receivers"]:
+        _fill(receiver, "email_configs", "to", destinations.mail.recipients if destinations.mail else None)
         hook = destinations.heartbeat_url if receiver["name"] == "heartbeat" else destinations.webhook_url
         _fill(receiver, "webhook_configs", "url", hook)
         _fill(receiver, "slack_configs", "api_url_file", _absolute(destinations.slack_url_file))
@@ -171,7 +229,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _destinations(given: argparse.Namespace) -> Destinations:
-    named = Destinations(given.webhook_url, given.slack_url_file, given.pager_key_file, given.heartbeat_url)
+    mail = Mail.from_environment(os.environ)
+    named = Destinations(given.webhook_url, given.slack_url_file, given.pager_key_file, given.heartbeat_url, mail)
     return named if given.secrets is None else Destinations.from_folder(given.secrets, named)
 
 

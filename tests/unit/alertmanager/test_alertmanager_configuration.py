@@ -10,7 +10,7 @@ import yaml
 from prometheus_client import CollectorRegistry, generate_latest
 
 from sparkfuse_alertmanager.metrics import Metrics
-from sparkfuse_alertmanager.render import DestinationError, Destinations, write_alertmanager, write_prometheus
+from sparkfuse_alertmanager.render import DestinationError, Destinations, Mail, write_alertmanager, write_prometheus
 from sparkfuse_contracts import metric_names
 from sparkfuse_contracts.links import docs_url
 from sparkfuse_contracts.settings import DEFAULTS
@@ -127,6 +127,9 @@ def test_receivers_without_address_are_removed(tmp_path):
         (Destinations(heartbeat_url="nowhere"), "heartbeat"),
         (Destinations(slack_url_file=Path("/not/there")), "/not/there"),
         (Destinations(pager_key_file=Path("/not/there")), "pager"),
+        (Destinations(mail=Mail("a@b", "a@b", "")), "SPARKFUSE_SMTP_SERVER"),
+        (Destinations(mail=Mail("a@b, nobody", "a@b", "mail:25")), "nobody"),
+        (Destinations(mail=Mail("a@b", "a@b", "mail:25", "u", Path("/not/there"))), "password"),
     ],
 )
 def test_invalid_destination_is_rejected(tmp_path, destinations, name):
