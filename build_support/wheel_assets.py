@@ -14,6 +14,9 @@ ASSETS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "sparkfuse_alertmanager",
         ("alertmanager.yml", "prometheus.yml", "prometheus_rules", "templates", "targets"),
     ),
+    # The folder docs belongs to no component; the console publishes it.
+    (".", "sparkfuse_console", ("docs",)),
+    ("console", "sparkfuse_console", ("static", "templates")),
     (
         "contracts",
         "sparkfuse_contracts",

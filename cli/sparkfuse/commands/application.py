@@ -21,6 +21,7 @@ from sparkfuse.commands import (
     pipeline,
     pods,
     rules,
+    serve,
     share,
     ship,
     sizing,
@@ -101,6 +102,7 @@ sizing.add_to(application)
 application.command()(pods.watch_pods)
 pipeline.add_to(application)
 history.add_to(application)
+serve.add_to(application)
 share.add_to(application)
 ship.add_to(application)
 application.add_typer(baselines.commands, name="baselines")

@@ -108,6 +108,7 @@ def _print_usage(console: Console, layout: Layout) -> None:
     console.print(
         "\nSparkfuse is up. Run a job:\n"
         f"  {submit_command(write_job_properties(layout, settings))}\n"
+        f"Console: {layout.console_url}\n"
         f"Alertmanager: {layout.alertmanager_urls}   store: {layout.clickhouse_url}   logs: {layout.logs}\n"
         "In another terminal: `sparkfuse runs`, `sparkfuse findings`. Ctrl-C stops everything.\n",
         markup=False,

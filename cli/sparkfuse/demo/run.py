@@ -64,7 +64,7 @@ class Demonstration:
         with self._screen, Receiver() as receiver, stack.running(self._layout, self._report, receiver.url, more) as up:
             settings = Settings.from_environment({**self._layout.environment(), **more})
             self._arm(settings)
-            self._screen.phase("running the Spark jobs")
+            self._screen.phase(f"running the Spark jobs; console: {self._layout.console_url}")
             collector = EventCollector(receiver, settings)
             queues = JobQueues(
                 self._cases,

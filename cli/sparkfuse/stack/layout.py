@@ -61,6 +61,7 @@ class Ports:
     fuse_controller_metrics: int = 19105
     ship_metrics: int = 19106
     fuse_actuator_metrics: int = 19107
+    console: int = 19080
 
     @classmethod
     def free(cls) -> Ports:
@@ -96,6 +97,7 @@ class Layout:
             security.
         clickhouse_url: address of the store; if `own_store`, of the embedded store.
         alertmanager_urls: all Alertmanager peers, comma separated; if `own_alertmanager`, only the embedded one.
+        console_url: address under which readers reach the console; links of alerts lead there.
     """
 
     home: Path
@@ -104,6 +106,7 @@ class Layout:
     kafka_config: str
     clickhouse_url: str
     alertmanager_urls: str
+    console_url: str
     own_kafka: bool
     own_store: bool
     own_alertmanager: bool
@@ -128,6 +131,7 @@ class Layout:
             kafka_config=kafka_config,
             clickhouse_url=store or f"http://{LOOPBACK}:{ports.store}",
             alertmanager_urls=alertmanager or f"http://{LOOPBACK}:{ports.alertmanager}",
+            console_url=given.get("SPARKFUSE_CONSOLE_URL", "").rstrip("/") or f"http://{LOOPBACK}:{ports.console}",
             own_kafka=not kafka,
             own_store=not store,
             own_alertmanager=not alertmanager,
@@ -156,6 +160,7 @@ class Layout:
             "SPARKFUSE_KAFKA_CONFIG": self.kafka_config,
             "SPARKFUSE_CLICKHOUSE_URL": self.clickhouse_url,
             "SPARKFUSE_ALERTMANAGER_URLS": self.alertmanager_urls,
+            "SPARKFUSE_CONSOLE_URL": self.console_url,
         }
 
     def write_addresses(self) -> None:

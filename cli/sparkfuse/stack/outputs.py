@@ -11,7 +11,7 @@ from sparkfuse.stack.process import Service
 from sparkfuse.stack.services import http_answers
 from sparkfuse_alertmanager.processes import ProgramMissingError, alertmanager_command, prometheus_command
 from sparkfuse_alertmanager.render import DestinationError, Destinations, write_alertmanager, write_prometheus
-from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.links import docs_url
 from sparkfuse_native_analytics.fuse_controller.keys import ACT, ensure_key_pairs, private_key_file
 
 
@@ -60,7 +60,7 @@ def prometheus(layout: Layout, *, ships: bool = False, actuator: bool = False) -
     addresses = {name: f"{LOOPBACK}:{port}" for name, port in metrics.items()}
     try:
         alertmanagers = layout.alertmanager_urls.split(",")
-        runbooks = Settings.from_environment().runbook_url
+        runbooks = os.environ.get("SPARKFUSE_RUNBOOK_URL") or docs_url(layout.console_url)
         configuration = write_prometheus(folder, addresses, alertmanagers, runbook_url=runbooks)
         command = prometheus_command(configuration, folder / "data", ports.prometheus)
     except ProgramMissingError as missing:

@@ -87,6 +87,17 @@ def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
     ]
 
 
+def console(layout: Layout, more: Mapping[str, str]) -> Service:
+    """Return the service of the web console; it gets no private key, because it changes nothing."""
+    port = layout.ports.console
+    require_free(port, "the console")
+    command = python_module("sparkfuse.main", "serve", "--port", str(port), "--home", str(layout.home))
+    own = {name: value for name, value in more.items() if name not in PRIVATE_KEYS}
+    return Service(
+        "console", command, {**layout.environment(), **own}, lambda: http_answers(f"http://{LOOPBACK}:{port}/healthz")
+    )
+
+
 def shipper(layout: Layout, folders: Sequence[str], more: Mapping[str, str]) -> Service:
     """Return the service of the shipper that follows these folders of event logs."""
     command = python_module("sparkfuse.main", "ship", *folders, "--home", str(layout.home))

@@ -83,6 +83,7 @@ def _start(
     supervisor.start(*first)
     ensure_topics(settings)
     supervisor.start(*last)
+    supervisor.start(services.console(layout, more))
     if ships:  # the shipper starts after the services that receive its facts
         supervisor.start(services.shipper(layout, ships, more))
     if actuator:

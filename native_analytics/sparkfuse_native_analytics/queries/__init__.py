@@ -1,5 +1,7 @@
 """Queries that read runs, one run, findings, steps of the fuse, and baselines from the store."""
 
+from clickhouse_connect.driver.client import Client
+
 from sparkfuse_native_analytics.queries.baseline_rows import Baseline, BaselineSample, baselines
 from sparkfuse_native_analytics.queries.finding_rows import Finding, FindingRun, findings
 from sparkfuse_native_analytics.queries.fuse_steps import FuseStep, fuse_steps
@@ -9,6 +11,7 @@ from sparkfuse_native_analytics.queries.select import StoreEmptyError
 __all__ = [
     "Baseline",
     "BaselineSample",
+    "Client",
     "Finding",
     "FindingRun",
     "FuseStep",

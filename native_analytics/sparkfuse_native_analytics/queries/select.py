@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from clickhouse_connect.driver.client import Client
-from clickhouse_connect.driver.exceptions import DatabaseError
+from clickhouse_connect.driver.exceptions import DatabaseError, OperationalError
+
+from sparkfuse_native_analytics.store.client import StoreUnavailableError, cause
 
 Row = TypeVar("Row")
 _UNKNOWN_TABLE = "code: 60"
@@ -25,7 +27,8 @@ def names(row_class: type[Any], prefix: str = "") -> str:
 def select(client: Client, row_class: type[Row], sql: str, parameters: Mapping[str, object]) -> list[Row]:
     """Return the rows of a SQL statement as instances of ``row_class``, whose fields must be the statement's columns.
 
-    The server binds parameters (``{name:Type}``), so values are never written into the SQL. Raises StoreEmptyError.
+    The server binds parameters (``{name:Type}``), so values are never written into the SQL.
+    Raises StoreEmptyError, and StoreUnavailableError if the store does not answer.
     """
     return [row_class(**row) for row in fetch(client, sql, parameters)]
 
@@ -33,10 +36,12 @@ def select(client: Client, row_class: type[Row], sql: str, parameters: Mapping[s
 def fetch(client: Client, sql: str, parameters: Mapping[str, object]) -> list[dict[str, Any]]:
     """Return the rows of a SQL statement as dicts.
 
-    Raises StoreEmptyError.
+    Raises StoreEmptyError, and StoreUnavailableError if the store does not answer.
     """
     try:
         return list(client.query(sql, parameters=dict(parameters)).named_results())
+    except OperationalError as error:
+        raise StoreUnavailableError(f"ClickHouse no longer answers: {cause(error)}") from error
     except DatabaseError as error:
         if _UNKNOWN_TABLE in str(error):
             raise StoreEmptyError("the store has no tables yet: start the loader, or run the migration") from error

@@ -20,10 +20,10 @@ class StoreUnavailableError(RuntimeError):
     """No ClickHouse answers at the address; the message is one sentence."""
 
 
-def connect(settings: Settings | None = None) -> Client:
+def connect(settings: Settings | None = None, *, answer_seconds: int = ANSWER_SECONDS) -> Client:
     """Return a client for the ClickHouse at SPARKFUSE_CLICKHOUSE_URL; the URL may contain user, password and database.
 
-    The client has no session, so threads may share it.
+    The client has no session, so threads may share it. ``answer_seconds`` is the time limit of a statement.
 
     Raises StoreUnavailableError.
     """
@@ -36,11 +36,11 @@ def connect(settings: Settings | None = None) -> Client:
             autogenerate_session_id=False,
             compress=False,
             connect_timeout=CONNECT_SECONDS,
-            send_receive_timeout=ANSWER_SECONDS,
+            send_receive_timeout=answer_seconds,
             query_limit=0,
         )
     except (ClickHouseError, OSError) as error:
-        raise StoreUnavailableError(f"no ClickHouse answers at {_without_password(url)}: {_cause(error)}") from error
+        raise StoreUnavailableError(f"no ClickHouse answers at {_without_password(url)}: {cause(error)}") from error
 
 
 def _without_password(url: str) -> str:
@@ -48,7 +48,7 @@ def _without_password(url: str) -> str:
     return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
-def _cause(error: BaseException) -> str:
+def cause(error: BaseException) -> str:
     """Return the operating system's reason, such as "Connection refused"; else the first line of the error."""
     inner: BaseException | None = error
     while inner is not None:

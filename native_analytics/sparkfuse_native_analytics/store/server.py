@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import ipaddress
 import logging
 import signal
 import socket
@@ -24,6 +23,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
+from sparkfuse_contracts.loopback import is_loopback, listen
 from sparkfuse_contracts.metric_names import STORE_QUERIES
 from sparkfuse_native_analytics.store.engine import Engine, Statement, StatementError, StorePathError
 from sparkfuse_native_analytics.store.request import RequestError, answer_headers, error_status, read_request
@@ -89,30 +89,6 @@ async def _statement(request: Request) -> Statement:
 
 def _refusal(text: str, code: int, status: int) -> Response:
     return PlainTextResponse(text + "\n", status, {"X-ClickHouse-Exception-Code": str(code)})
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket, which is opened before the engine starts, so that a port in use is reported early.
-
-    Raises OSError.
-    """
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen(128)
-    except OSError:
-        listener.close()
-        raise
-    return listener
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def main(arguments: list[str] | None = None) -> int:

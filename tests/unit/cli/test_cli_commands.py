@@ -42,9 +42,10 @@ def test_missing_store_is_one_sentence(free_port: Callable[[], int]) -> None:
         (("runs",), {"SPARKFUSE_CLICKHOUSE_URL": "nowhere"}, "SPARKFUSE_CLICKHOUSE_URL='nowhere'"),
         (("up",), {"SPARKFUSE_WINDOW_MS": "soon"}, "SPARKFUSE_WINDOW_MS='soon'"),
         (("collector", "off", "app-1", "--started-ms", "1", "--key", "none.pem"), {}, "none.pem: cannot be read"),
+        (("serve", "--host", "0.0.0.0"), {}, "the console has no login, so it listens only on loopback"),
         (("dashboards",), {"SPARKFUSE_GRAFANA_TOKEN": ""}, "SPARKFUSE_GRAFANA_TOKEN is not set"),
     ],
-    ids=["unknown rule", "unknown state", "bad address", "bad number", "no key", "no token"],
+    ids=["unknown rule", "unknown state", "bad address", "bad number", "no key", "remote console", "no token"],
 )
 def test_wrong_use_is_one_sentence(
     arguments: tuple[str, ...], environment: dict[str, str], message: str, tmp_path: Path
@@ -85,6 +86,7 @@ def test_version_is_printed() -> None:
         "runs",
         "run",
         "findings",
+        "serve",
         "trace",
         "ship",
         "backfill",

@@ -70,3 +70,13 @@ def test_two_stacks_cannot_share_a_home(tmp_path: Path) -> None:
         only_one(tmp_path),
     ):
         pass
+
+
+def test_links_lead_to_the_console_of_the_stack(tmp_path: Path) -> None:
+    """Every process gets the address of the stack's console; an address of the environment, such as a proxy's, wins."""
+    ports = Ports.free()
+    own = Layout.from_environment(tmp_path, ports, {})
+    proxy = Layout.from_environment(tmp_path, ports, {"SPARKFUSE_CONSOLE_URL": "https://spark.example/"})
+
+    assert own.environment()["SPARKFUSE_CONSOLE_URL"] == f"http://127.0.0.1:{ports.console}"
+    assert proxy.environment()["SPARKFUSE_CONSOLE_URL"] == "https://spark.example"

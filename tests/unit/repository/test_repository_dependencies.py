@@ -11,8 +11,9 @@ ROOT = Path(__file__).parents[3]
 # The extras that must list the imports of each package; the command line is installed with all extras.
 EXTRAS = {
     "alertmanager/sparkfuse_alertmanager": ("core", "outputs"),
-    "cli/sparkfuse": ("core", "stream", "native", "ship", "outputs", "cli"),
+    "cli/sparkfuse": ("core", "stream", "native", "ship", "outputs", "console", "cli"),
     "collectors/sparkfuse_collectors": ("core", "ship"),
+    "console/sparkfuse_console": ("core", "console", "native"),
     "contracts/sparkfuse_contracts": ("core",),
     "dashboards/sparkfuse_dashboards": ("core", "outputs"),
     "native_analytics/sparkfuse_native_analytics": ("core", "native", "outputs"),

@@ -62,7 +62,17 @@ def test_links_in_documents_exist(document: Path):
 
 @pytest.mark.parametrize(
     "component",
-    ["alertmanager", "cli", "collectors", "contracts", "dashboards", "native_analytics", "rules", "stream_jobs"],
+    [
+        "alertmanager",
+        "cli",
+        "collectors",
+        "console",
+        "contracts",
+        "dashboards",
+        "native_analytics",
+        "rules",
+        "stream_jobs",
+    ],
 )
 def test_every_component_has_a_short_readme(component: str):
     """The README of a component has a title and at most 120 lines."""

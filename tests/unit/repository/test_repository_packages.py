@@ -9,7 +9,9 @@ def run_outside(tmp_path: Path, code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("name", ["rules", "contracts", "collectors", "dashboards", "tests", "cli", "build_support"])
+@pytest.mark.parametrize(
+    "name", ["rules", "contracts", "collectors", "console", "dashboards", "tests", "cli", "build_support"]
+)
 def test_component_folder_is_not_importable(tmp_path: Path, name: str):
     """The name of a component folder cannot be imported: `import rules` fails even if Sparkfuse is installed."""
     ran = run_outside(tmp_path, f"import {name}")
@@ -23,6 +25,7 @@ def test_component_folder_is_not_importable(tmp_path: Path, name: str):
         "sparkfuse",
         "sparkfuse_alertmanager",
         "sparkfuse_collectors",
+        "sparkfuse_console",
         "sparkfuse_contracts",
         "sparkfuse_dashboards",
         "sparkfuse_kernel",

@@ -1,0 +1,45 @@
+"""Serves the console in a thread of the test, over real HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import threading
+from collections.abc import Iterator
+
+import requests
+import uvicorn
+
+from sparkfuse_console.application import application
+from sparkfuse_console.server import address_of, open_listener
+from sparkfuse_contracts.settings import Settings
+
+
+@dataclasses.dataclass(frozen=True)
+class RunningConsole:
+    """A console that answers at ``url``."""
+
+    url: str
+
+    def get(self, path: str, **headers: str) -> requests.Response:
+        """Return the reply to a request; redirects are followed."""
+        return requests.get(f"{self.url}{path}", headers=headers, timeout=60)
+
+
+@contextlib.contextmanager
+def serving(clickhouse_url: str, console_url: str = "http://127.0.0.1:19080") -> Iterator[RunningConsole]:
+    """Serve the console until the block ends."""
+    settings = dataclasses.replace(
+        Settings.from_environment({"SPARKFUSE_CLICKHOUSE_URL": clickhouse_url}), console_url=console_url
+    )
+    with open_listener("127.0.0.1", 0) as listener:
+        server = uvicorn.Server(
+            uvicorn.Config(application(settings), log_config=None, lifespan="off", proxy_headers=False)
+        )
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield RunningConsole(address_of(listener))
+        finally:
+            server.should_exit = True
+            thread.join(30)
