@@ -24,7 +24,7 @@ from sparkfuse_native_analytics.store.client import StoreUnavailableError
 
 
 def application(settings: Settings) -> ASGIApp:
-    """Return the console for these settings. Raises AssetMissingError."""
+    """Return the console for these settings. Raises AssetMissingError and RuleError."""
     site = Site.of(settings)
     pages = Starlette(
         routes=[

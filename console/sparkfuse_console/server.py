@@ -57,7 +57,7 @@ def address_of(listener: socket.socket) -> str:
 
 
 def serve(settings: Settings, listener: socket.socket) -> None:
-    """Serve the console until SIGTERM or SIGINT. Raises AssetMissingError."""
+    """Serve the console until SIGTERM or SIGINT. Raises AssetMissingError and RuleError."""
     config = uvicorn.Config(
         application(settings),
         log_config=None,

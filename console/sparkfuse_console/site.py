@@ -1,4 +1,4 @@
-"""What all pages share: the settings, the store, the documents and the templates."""
+"""What all pages share: the store, the documents, the templates, owners and prices."""
 
 from __future__ import annotations
 
@@ -16,26 +16,38 @@ from sparkfuse_console.documents import Documents, docs_folder
 from sparkfuse_console.store_reader import StoreReader
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.settings import Settings
+from sparkfuse_rules.owners import Owners, read_owners
+from sparkfuse_rules.prices import Prices, read_prices
 
 
 @dataclasses.dataclass(frozen=True)
 class Site:
     """The parts that a page uses to answer a request."""
 
-    settings: Settings
     store: StoreReader
     documents: Documents
     templates: jinja2.Environment
+    owners: Owners
+    prices: Prices | None
 
     @classmethod
     def of(cls, settings: Settings) -> Site:
-        """Return the site of an installation. Raises AssetMissingError."""
-        return cls(settings, StoreReader(settings), Documents(docs_folder()), _templates(settings))
+        """Return the site of an installation.
+
+        Raises AssetMissingError if its files are missing, and RuleError for errors in sparkfuse.yaml.
+        """
+        return cls(
+            store=StoreReader(settings),
+            documents=Documents(docs_folder()),
+            templates=_templates(settings),
+            owners=read_owners(settings.config_file),
+            prices=read_prices(settings.config_file),
+        )
 
     def page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
         """Render a template; ``values`` are its variables."""
         shown = self.templates.get_template(template).render(
-            path=request.url.path, address=_address(request), now_ms=time.time_ns() // 1_000_000, **values
+            path=request.url.path, now_ms=time.time_ns() // 1_000_000, **values
         )
         return HTMLResponse(shown, status)
 
@@ -59,7 +71,3 @@ def _templates(settings: Settings) -> jinja2.Environment:
     environment.filters.update(text.FILTERS)
     environment.globals["grafana_url"] = settings.dashboard_url
     return environment
-
-
-def _address(request: Request) -> str:
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")

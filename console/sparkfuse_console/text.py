@@ -97,5 +97,10 @@ def finding_link(finding_id: str) -> Markup:
     return escape(links.finding_url("", finding_id))
 
 
+def grafana_link(app_id: str, grafana_url: str) -> Markup:
+    """Return the address of Grafana's dashboard of an application."""
+    return escape(links.running_job_url(grafana_url, app_id))
+
+
 FILTERS = {each.__name__: each for each in (moment, duration, size, share, money, web_address, run_link, job_link,
-                                            host_link, finding_link, cost_of_runs)}  # fmt: skip
+                                            host_link, finding_link, grafana_link, cost_of_runs)}  # fmt: skip

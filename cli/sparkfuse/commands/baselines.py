@@ -135,33 +135,10 @@ def _known(home: Path, job: str, limit: int) -> Sequence[Baseline]:
 
 def _explained(baseline: Baseline, *work: int | None) -> Explanation:
     """Return the expected duration for these bytes, records and rows; if none is given, for the usual work."""
-    from sparkfuse_rules.knowledge.baseline_model import Sample
-    from sparkfuse_rules.knowledge.explanation import explain
+    from sparkfuse_native_analytics import queries
     from sparkfuse_rules.knowledge.work import Work
 
-    samples = [
-        Sample(
-            run_key=each.run_key or "",
-            learned_ms=each.learned_ms or 0,
-            wall_ms=-1 if each.wall_ms is None else each.wall_ms,
-            cpu_ms=each.cpu_ms,
-            work_bytes=each.work_bytes,
-            work_records=each.work_records,
-            num_tasks=each.num_tasks,
-            abnormal=bool(each.abnormal),
-            reference=bool(each.reference),
-            slow_runs=each.slow_runs or 0,
-            level_ratio=each.level_ratio,
-            spark_version=each.spark_version,
-            executors=each.executors,
-            plan=each.plan,
-            operator_rows=each.operator_rows,
-            between_jobs_ms=each.between_jobs_ms,
-            disk_spilled_bytes=each.disk_spilled_bytes,
-        )
-        for each in baseline.samples
-    ]
-    return explain(samples, time.time_ns() // 1_000_000, Work(*work) if any(work) else None)
+    return queries.explained(baseline, time.time_ns() // 1_000_000, Work(*work) if any(work) else None)
 
 
 def _document(baseline: Baseline, explanation: Explanation) -> dict[str, Any]:

@@ -25,6 +25,7 @@ def serve(home: Home = DEFAULT_HOME, port: Port = 19080, host: Host = "127.0.0.1
     Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home.
     """
     from sparkfuse_console import server
+    from sparkfuse_rules.errors import RuleError
 
     settings = settings_of_stack(home)
     try:
@@ -33,4 +34,7 @@ def serve(home: Home = DEFAULT_HOME, port: Port = 19080, host: Host = "127.0.0.1
         raise StartError(str(error), USAGE if error.remote else MISSING) from error
     with listener:
         typer.echo(f"The console is at {server.address_of(listener)}")
-        server.serve(settings, listener)
+        try:
+            server.serve(settings, listener)
+        except RuleError as error:  # the file of SPARKFUSE_CONFIG
+            raise StartError(str(error), USAGE) from error

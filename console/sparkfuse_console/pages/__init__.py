@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparkfuse_console.pages import documents
+from sparkfuse_console.pages import documents, findings, hosts, jobs, runs
 from sparkfuse_console.site import Page
 
 # The type ``path`` accepts values that contain a slash, such as job keys.
 PAGES: Mapping[str, Page] = {
+    "/": findings.inbox,
+    "/runs": runs.index,
+    "/runs/{app_id:path}": runs.show,
+    "/jobs/{job_key:path}": jobs.show,
+    "/hosts/{host:path}": hosts.show,
+    "/findings/{finding_id:path}": findings.show,
     "/docs": documents.index,
     "/docs/{path:path}": documents.show,
     "/rules": documents.rules,

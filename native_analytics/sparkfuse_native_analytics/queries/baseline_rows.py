@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from clickhouse_connect.driver.client import Client
 
 from sparkfuse_native_analytics.queries.select import fetch, names
+from sparkfuse_rules.knowledge.baseline_model import Sample
+from sparkfuse_rules.knowledge.explanation import Explanation, explain
+from sparkfuse_rules.knowledge.work import Work
 
 
 @dataclass(frozen=True)
@@ -66,3 +69,30 @@ def baselines(client: Client, limit: int = 1000, *, job_key: str | None = None) 
     """
     rows = fetch(client, _BASELINES, {"job_key": job_key or "", "limit": limit})
     return [Baseline(**{**row, "samples": [BaselineSample(**each) for each in row["samples"]]}) for row in rows]
+
+
+def explained(baseline: Baseline, known_before_ms: int, work: Work | None = None) -> Explanation:
+    """Return what a run that starts at ``known_before_ms`` is expected to take, by default for the usual work."""
+    samples = [
+        Sample(
+            run_key=each.run_key or "",
+            learned_ms=each.learned_ms or 0,
+            wall_ms=-1 if each.wall_ms is None else each.wall_ms,
+            cpu_ms=each.cpu_ms,
+            work_bytes=each.work_bytes,
+            work_records=each.work_records,
+            num_tasks=each.num_tasks,
+            abnormal=bool(each.abnormal),
+            reference=bool(each.reference),
+            slow_runs=each.slow_runs or 0,
+            level_ratio=each.level_ratio,
+            spark_version=each.spark_version,
+            executors=each.executors,
+            plan=each.plan,
+            operator_rows=each.operator_rows,
+            between_jobs_ms=each.between_jobs_ms,
+            disk_spilled_bytes=each.disk_spilled_bytes,
+        )
+        for each in baseline.samples
+    ]
+    return explain(samples, known_before_ms, work)

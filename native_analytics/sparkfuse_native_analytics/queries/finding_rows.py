@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
 from clickhouse_connect.driver.client import Client
 
-from sparkfuse_native_analytics.queries.select import fetch, names
+from sparkfuse_native_analytics.queries.select import fetch, names, select
 
 
 @dataclass(frozen=True)
@@ -59,16 +60,97 @@ class Finding:
     runs: list[FindingRun]
 
 
-_FINDINGS = f"""
-SELECT {names(Finding)} FROM (
-    SELECT {names(Finding)} FROM findings FINAL ORDER BY updated_ms DESC LIMIT 1 BY finding_id
-)
-WHERE ({{state:String}} = '' OR state = {{state:String}})
-  AND ({{job_key:String}} = '' OR job_key = {{job_key:String}})
-  AND ({{app_id:String}} = '' OR arrayExists(each -> each.app_id = {{app_id:String}}, runs))
-ORDER BY updated_ms DESC, finding_id
-LIMIT {{limit:UInt32}}
+SEVERITIES = ("critical", "warning", "info")
+# The latest version of each finding, from a few narrow columns; only the rows that are returned are read completely.
+_LATEST = """
+SELECT finding_id, max(updated_ms) AS latest_ms,
+       argMax(tuple(state, severity, job_key, team, started_ms), updated_ms) AS latest,
+       indexOf(['critical', 'warning', 'info'], ifNull(latest.2, '')) AS place,
+       if(place = 0, 4, place) AS rank, -ifNull(latest.5, 0) AS minus_started_ms
+FROM findings
+WHERE {versions}
+GROUP BY finding_id
 """
+_FINDINGS = f"""
+SELECT {names(Finding)} FROM findings FINAL
+WHERE (finding_id, updated_ms) IN (
+    SELECT finding_id, latest_ms FROM ({_LATEST})
+    WHERE {{chosen}}
+    ORDER BY {{order}}
+    LIMIT {{{{limit:UInt32}}}}
+)
+"""
+_AFTER = """ AND (rank, minus_started_ms, finding_id)
+    > ({rank:Int32}, {minus_started_ms:Int64}, {after_id:String})"""
+_COUNTS = f"""
+SELECT ifNull(latest.2, '') AS severity, ifNull(latest.4, '') AS team, count() AS findings FROM ({_LATEST})
+WHERE {{chosen}}
+GROUP BY severity, team
+ORDER BY severity, team
+LIMIT 10000
+"""
+_VERSIONS = {
+    "finding_id": "finding_id = {finding_id:String}",
+    "since_ms": "updated_ms >= {since_ms:Int64}",
+    "app_id": "has(runs.app_id, {app_id:String})",
+    # A name such as node-1 must not select node-10, so the description is compared word by word.
+    "host": """scope = concat('host:', {host:String})
+        OR arrayExists(run -> has(mapValues(run.evidence), {host:String}), runs)
+        OR has(arrayMap(word -> trim(TRAILING '.' FROM word),
+                        splitByRegexp('[^A-Za-z0-9._-]+', ifNull(description, ''))), {host:String})""",
+}
+_CHOSEN = {
+    "state": "latest.1 = {state:String}",
+    "severity": "latest.2 = {severity:String}",
+    "job_key": "latest.3 = {job_key:String}",
+    "job_text": "positionCaseInsensitiveUTF8(ifNull(latest.3, ''), {job_text:String}) > 0",
+    "team": "latest.4 = {team:String}",
+}
+
+
+@dataclass(frozen=True)
+class FindingFilter:
+    """Which findings are wanted; an empty string or 0 does not restrict them.
+
+    ``app_id`` selects the latest version that lists a run of the application, because a later run replaces it. ``host``
+    selects findings whose evidence or description names the host. ``job_text`` is a part of the job key.
+    ``since_ms`` is the earliest time of the last update, in ms since the epoch.
+    """
+
+    state: str = ""
+    severity: str = ""
+    team: str = ""
+    job_key: str = ""
+    job_text: str = ""
+    app_id: str = ""
+    host: str = ""
+    finding_id: str = ""
+    since_ms: int = 0
+
+
+@dataclass(frozen=True)
+class FindingCount:
+    """The number of findings of one severity and one team."""
+
+    severity: str
+    team: str
+    findings: int
+
+
+@dataclass(frozen=True)
+class FindingPlace:
+    """The place of a finding in the list of the most severe findings, from which the next page starts."""
+
+    rank: int
+    started_ms: int
+    finding_id: str
+
+    @classmethod
+    def of(cls, finding: Finding) -> FindingPlace:
+        """Return the place of a finding."""
+        severity = finding.severity or ""
+        rank = SEVERITIES.index(severity) + 1 if severity in SEVERITIES else len(SEVERITIES) + 1
+        return cls(rank, finding.started_ms or 0, finding.finding_id)
 
 
 def findings(
@@ -78,8 +160,65 @@ def findings(
 
     Raises StoreEmptyError.
     """
-    chosen = {"state": state or "", "job_key": job_key or "", "app_id": app_id or "", "limit": limit}
-    return [_finding(row) for row in fetch(client, _FINDINGS, chosen)]
+    return latest_findings(client, FindingFilter(state=state or "", job_key=job_key or "", app_id=app_id or ""), limit)
+
+
+def latest_findings(client: Client, wanted: FindingFilter, limit: int) -> list[Finding]:
+    """Return the findings that were updated last, newest first.
+
+    Raises StoreEmptyError.
+    """
+    found = _select(client, wanted, "latest_ms DESC, finding_id", {"limit": limit})
+    return sorted(found, key=lambda each: (-each.updated_ms, each.finding_id))
+
+
+def severest_findings(
+    client: Client, wanted: FindingFilter, limit: int, after: FindingPlace | None = None
+) -> list[Finding]:
+    """Return findings, the most severe first, then the newest; with ``after``, those that follow this place.
+
+    Raises StoreEmptyError.
+    """
+    place: dict[str, object] = {}
+    if after:
+        place = {"rank": after.rank, "minus_started_ms": -after.started_ms, "after_id": after.finding_id}
+    found = _select(client, wanted, "rank, minus_started_ms, finding_id", {"limit": limit, **place})
+    ordered = sorted(found, key=lambda each: each.finding_id)
+    return sorted(ordered, key=lambda each: (FindingPlace.of(each).rank, -(each.started_ms or 0)))
+
+
+def finding(client: Client, finding_id: str) -> Finding | None:
+    """Return the latest version of a finding; None if the store has no finding of this id.
+
+    Raises StoreEmptyError.
+    """
+    found = _select(client, FindingFilter(finding_id=finding_id), "finding_id", {"limit": 1}) if finding_id else []
+    return found[0] if found else None
+
+
+def count_findings(client: Client, wanted: FindingFilter) -> list[FindingCount]:
+    """Return the number of findings for each severity and team.
+
+    Raises StoreEmptyError.
+    """
+    versions, chosen, values = _conditions(wanted)
+    return select(client, FindingCount, _COUNTS.format(versions=versions, chosen=chosen), values)
+
+
+def _select(client: Client, wanted: FindingFilter, order: str, values: dict[str, object]) -> list[Finding]:
+    versions, chosen, chosen_values = _conditions(wanted)
+    if "rank" in values:
+        chosen += _AFTER
+    sql = _FINDINGS.format(versions=versions, chosen=chosen, order=order)
+    return [_finding(row) for row in fetch(client, sql, {**chosen_values, **values})]
+
+
+def _conditions(wanted: FindingFilter) -> tuple[str, str, dict[str, object]]:
+    """Return the conditions on versions and on the latest version, and the parameters that they use."""
+    values = {name: value for name, value in dataclasses.asdict(wanted).items() if value}
+    versions = [f"({sql})" for name, sql in _VERSIONS.items() if name in values]
+    chosen = [sql for name, sql in _CHOSEN.items() if name in values]
+    return " AND ".join(versions) or "1", " AND ".join(chosen) or "1", values
 
 
 def _finding(row: dict[str, Any]) -> Finding:

@@ -13,6 +13,9 @@ from sparkfuse_native_analytics.queries.select import fetch, names, select
 from sparkfuse_rules.knowledge.identity import identify
 
 RUNNING = "running"
+BLOCK = 1_000
+MOST_READ = 100_000
+"""The number of runs after which a search ends although its page is not full."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,47 @@ class Run:
     disk_spilled_bytes: int | None
     completeness: float | None
     window_end_ms: int | None
+    owner: str | None = None
+    team: str | None = None
+
+
+@dataclass(frozen=True)
+class RunFilter:
+    """Which runs are wanted; an empty string or 0 does not restrict them.
+
+    ``since_ms`` is the earliest start, in ms since the epoch. ``text`` is a part of the application's name or id;
+    ``job_text`` is a part of the job key. ``who`` is the user, the owner or the team. ``app_ids`` selects applications.
+    """
+
+    since_ms: int = 0
+    status: str = ""
+    job_key: str = ""
+    job_text: str = ""
+    who: str = ""
+    text: str = ""
+    app_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunPlace:
+    """The place of a run in the list of runs, from which the next page starts."""
+
+    app_start_ms: int
+    app_id: str
+    app_attempt: int
+
+    @classmethod
+    def of(cls, run: Run) -> RunPlace:
+        """Return the place of a run."""
+        return cls(run.app_start_ms, run.app_id, run.app_attempt)
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """Some runs, newest first, and the place from which the next page starts; None at the end of the list."""
+
+    runs: list[Run]
+    next: RunPlace | None
 
 
 @dataclass(frozen=True)
@@ -73,6 +117,8 @@ class Stage:
     duration_max_ms: int | None
     work_bytes: int | None
     work_records: int | None
+    finished_shuffle_read_bytes: int | None
+    finished_shuffle_write_bytes: int | None
     disk_spilled_bytes: int | None
     memory_spilled_bytes: int | None
     lost_ms: int | None
@@ -81,6 +127,7 @@ class Stage:
     stage_name: str | None = None
     stage_title: str | None = None
     call_site: str | None = None
+    stage_fingerprint: str | None = None
 
 
 @dataclass(frozen=True)
@@ -131,16 +178,22 @@ class _Name:
     sources: str | None
     sink: str | None
     call_site: str | None
+    stage_fingerprint: str | None
 
 
 # The following values are not columns of the store; they are computed from the properties of the application.
-_IDENTITY = ("job_key", "run_key")
-_NAME_COLUMNS = ("stage_name", "stage_title", "call_site")
+_IDENTITY = ("job_key", "run_key", "owner", "team")
+_NAME_COLUMNS = ("stage_name", "stage_title", "call_site", "stage_fingerprint")
 _APPLICATIONS = f"""
 SELECT {", ".join(name for name in names(Run).split(", ") if name not in _IDENTITY)}, properties
 FROM applications
-WHERE ({{app_id:String}} = '' OR app_id = {{app_id:String}}) AND app_start_ms >= {{since_ms:Int64}}
-ORDER BY app_start_ms DESC, app_id, app_attempt DESC
+WHERE app_start_ms >= {{since_ms:Int64}}
+  AND ({{after_id:String}} = '' OR (app_start_ms, app_id, app_attempt)
+       < ({{after_start_ms:Int64}}, {{after_id:String}}, {{after_attempt:Int32}}))
+  AND (empty({{app_ids:Array(String)}}) OR has({{app_ids:Array(String)}}, app_id))
+  AND ({{status:String}} = '' OR status = {{status:String}})
+  AND ({{text:String}} = '' OR positionCaseInsensitiveUTF8(concat(ifNull(name, ''), ' ', app_id), {{text:String}}) > 0)
+ORDER BY app_start_ms DESC, app_id DESC, app_attempt DESC
 LIMIT {{limit:UInt32}}
 """
 _ATTEMPT = "app_id = {app_id:String} AND app_start_ms = {app_start_ms:Int64} AND app_attempt = {app_attempt:Int32}"
@@ -196,10 +249,41 @@ def runs(client: Client, limit: int = 50, *, job_key: str | None = None, since_m
 
     Raises StoreEmptyError.
     """
-    # The job key is not a column of the store but is computed here, so the limit must apply after the selection by job.
-    most = limit if job_key is None else 100_000
-    found = _select(client, app_id="", since_ms=since_ms, limit=most)
-    return [each for each in found if job_key in (None, each.job_key)][:limit]
+    return find_runs(client, RunFilter(since_ms=since_ms, job_key=job_key or ""), limit).runs
+
+
+def find_runs(client: Client, wanted: RunFilter, limit: int, after: RunPlace | None = None) -> RunPage:
+    """Return at most ``limit`` runs, newest first; with ``after``, those that follow this place.
+
+    The job key, the owner and the team are not columns of the store but are computed here, so a page may need several
+    reads. After ``MOST_READ`` runs the page ends, and ``next`` continues the search.
+
+    Raises StoreEmptyError.
+    """
+    computed = bool(wanted.job_key or wanted.job_text or wanted.who)
+    block = BLOCK if computed else limit + 1
+    found: list[Run] = []
+    read = 0
+    while read < MOST_READ:
+        rows = _select(client, wanted, block, after)
+        read += len(rows)
+        for each in rows:
+            if _is_wanted(each, wanted):
+                if len(found) == limit:
+                    return RunPage(found, RunPlace.of(found[-1]) if found else after)
+                found.append(each)
+        if len(rows) < block:
+            return RunPage(found, None)
+        after = RunPlace.of(rows[-1])
+    return RunPage(found, after)
+
+
+def _is_wanted(run: Run, wanted: RunFilter) -> bool:
+    return (
+        wanted.job_key in ("", run.job_key)
+        and wanted.job_text.casefold() in run.job_key.casefold()
+        and wanted.who in ("", run.user_name, run.owner, run.team)
+    )
 
 
 def run(client: Client, app_id: str) -> RunDetails | None:
@@ -207,7 +291,7 @@ def run(client: Client, app_id: str) -> RunDetails | None:
 
     Raises StoreEmptyError.
     """
-    found = _select(client, app_id=app_id, since_ms=0, limit=1)
+    found = _select(client, RunFilter(app_ids=(app_id,)), 1, None)
     if not found:
         return None
     attempt = {"app_id": app_id, "app_start_ms": found[0].app_start_ms, "app_attempt": found[0].app_attempt}
@@ -222,7 +306,13 @@ def _with_names(stages: Sequence[Stage], known: Sequence[_Name]) -> list[Stage]:
     for stage in sorted(stages, key=lambda stage: (stage.stage_id, stage.stage_attempt)):
         name = by_id.get(stage.stage_id)
         found.append(
-            dataclasses.replace(stage, stage_name=name.name, stage_title=name.title, call_site=name.call_site)
+            dataclasses.replace(
+                stage,
+                stage_name=name.name,
+                stage_title=name.title,
+                call_site=name.call_site,
+                stage_fingerprint=name.stage_fingerprint,
+            )
             if name
             else stage
         )
@@ -282,13 +372,23 @@ def _sum(values: Iterable[int | None]) -> int | None:
     return sum(present) if present else None
 
 
-def _select(client: Client, *, app_id: str, since_ms: int, limit: int) -> list[Run]:
-    rows = fetch(client, _APPLICATIONS, {"app_id": app_id, "since_ms": since_ms, "limit": limit})
-    return [_with_identity(row) for row in rows]
+def _select(client: Client, wanted: RunFilter, limit: int, after: RunPlace | None) -> list[Run]:
+    place = after or RunPlace(0, "", 0)
+    parameters = {
+        "since_ms": wanted.since_ms,
+        "status": wanted.status,
+        "text": wanted.text,
+        "app_ids": list(wanted.app_ids),
+        "after_start_ms": place.app_start_ms,
+        "after_id": place.app_id,
+        "after_attempt": place.app_attempt,
+        "limit": limit,
+    }
+    return [_with_identity(row) for row in fetch(client, _APPLICATIONS, parameters)]
 
 
 def _with_identity(row: dict[str, Any]) -> Run:
     properties = row.pop("properties")
     attempt = (row["app_id"], row["app_attempt"], row["app_start_ms"])
     identity = identify(properties, row["name"], *attempt, row["user_name"])
-    return Run(job_key=identity.job_key, run_key=identity.run_key, **row)
+    return Run(**row, **{name: getattr(identity, name) for name in _IDENTITY})

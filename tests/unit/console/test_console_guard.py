@@ -60,10 +60,21 @@ def test_every_reply_has_security_headers(console, path):
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-@pytest.mark.parametrize("path", ["/docs", "/healthz"])
+@pytest.mark.parametrize("path", ["/", "/docs", "/healthz", "/runs/app-1"])
 def test_only_get_is_accepted(console, method, path):
     """The console changes nothing, so it accepts only GET."""
     assert requests.request(method, console.url + path, timeout=30).status_code == 405
+
+
+def test_missing_store_is_a_clear_page(console):
+    """If the store does not answer, the page has status 503 and says what to do; it has no stack trace."""
+    for path in ("/", "/runs", "/runs/app-1", "/jobs/a/b", "/hosts/node-1", "/findings/abc"):
+        reply = console.get(path)
+
+        assert reply.status_code == 503, path
+        assert "The store is not available" in reply.text
+        assert "SPARKFUSE_CLICKHOUSE_URL" in reply.text
+        assert "Traceback" not in reply.text
 
 
 def test_unknown_page_is_404(console):

@@ -1,0 +1,136 @@
+"""Rows of the console's tests: a run with hostile text, many findings, and a real run of an event log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from clickhouse_connect.driver.client import Client
+from google.protobuf.message import Message
+
+from sparkfuse_contracts.examples import examples_of
+from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_kernel.event_logs.find import find_logs
+from sparkfuse_native_analytics.loader.batch import Records, make_batch
+from sparkfuse_native_analytics.loader.feed import FEEDS
+from sparkfuse_native_analytics.offline.application import Application, read_application
+from sparkfuse_native_analytics.offline.history_rows import baseline_messages, display_name_messages, history_rows
+from tests.integration.dashboards.scenario import arrow_rows
+
+LOGS = Path(__file__).parents[2] / "logs"
+LIVE = examples_of(LiveRow)
+FEED = {feed.table: feed for feed in FEEDS}
+HOST = "worker-3.prod-eu.internal"
+HOSTILE = '</title><script>window.hacked=1</script><img src=x onerror="window.hacked=2">{{7*7}}\u202egpj.exe'
+HOSTILE_APP = "app-<b>'\"&/hostile"
+HOSTILE_FINDING = "f<0>'/1"
+SECRET = "password=hunter2hunter2"
+TEAM = "many-findings"
+MANY = 230
+DAY_MS = 86_400_000
+STARTED_MS = time.time_ns() // 1_000_000 - 600_000
+
+
+def store(client: Client, table: str, messages: Iterable[Message]) -> None:
+    """Store records of a topic with Protobuf values, as the loader does."""
+    values = [message.SerializeToString() for message in messages]
+    for name, rows in make_batch(FEED[table], Records(0, np.arange(len(values)), values), "topic").tables:
+        client.insert_arrow(name, rows)
+
+
+def fill_console(client: Client) -> None:
+    """Insert the rows of this file."""
+    store(client, "live", [LIVE[case] for case in ("executor_added", "executor_removed", "executor_loss")])
+    store(client, "live", hostile_rows())
+    client.insert_arrow("findings", arrow_rows("findings", [hostile_finding(), *many_findings()]))
+
+
+def hostile_rows() -> Sequence[LiveRow]:
+    """Return the rows of a run that started ten minutes ago; all its text is hostile."""
+    rows = []
+    for number, case in enumerate(("application_started", "app_live", "stage_live", "query_live", "executor_live")):
+        row = LiveRow()
+        row.CopyFrom(LIVE[case])
+        row.app_id, row.app_start_ms, row.app_attempt, row.row_seq = HOSTILE_APP, STARTED_MS, 0, number + 1
+        row.window_end_ms = STARTED_MS + 5_000
+        rows.append(row)
+    started, application, stage, query, executor = rows
+    started.application_started.name = application.application.name = HOSTILE
+    started.application_started.user_name = HOSTILE
+    started.application_started.properties.clear()
+    started.application_started.properties["spark.sparkfuse.job"] = "hostile/job"
+    started.application_started.properties["spark.sparkfuse.team"] = HOSTILE
+    stage.stage.name = stage.stage.failure_reason = f"{HOSTILE} {SECRET}"
+    query.query.description = query.query.call_site = query.query.sources = HOSTILE
+    executor.executor.host = HOSTILE
+    return rows
+
+
+def hostile_finding() -> Finding:
+    """Return a finding whose text and links are hostile."""
+    return Finding(
+        finding_id=HOSTILE_FINDING,
+        rule=HOSTILE,
+        severity="critical",
+        state="firing",
+        job_key=f"team/{HOSTILE}?x#y",
+        scope=f"stage:{HOSTILE}",
+        summary=HOSTILE,
+        description=f"{HOSTILE} {SECRET}",
+        runbook_url="javascript:alert(1)",
+        started_ms=STARTED_MS,
+        updated_ms=STARTED_MS,
+        completeness=1.0,
+        owner=HOSTILE,
+        team="hostile-team",
+        runs=[
+            FindingRun(
+                app_id=HOSTILE_APP, state="firing", severity="critical", stage_name=HOSTILE, evidence={HOSTILE: HOSTILE}
+            )
+        ],
+    )
+
+
+def many_findings() -> Sequence[Finding]:
+    """Return more findings than two pages show; the first names a host."""
+    return [
+        Finding(
+            finding_id=f"many-{number:04d}",
+            rule="stage_spill",
+            severity="warning",
+            state="firing",
+            job_key=f"many/job-{number % 3}",
+            scope="application",
+            summary=f"Spill number {number}",
+            description=f"Spilled on {HOST}." if number == 0 else "Spilled.",
+            started_ms=STARTED_MS - number // 2 * 1000,
+            updated_ms=STARTED_MS,
+            team=TEAM,
+            currency="USD",
+            runs=[FindingRun(app_id=f"many-{number}", app_attempt=0, state="firing", cost=12.5, severity="warning")],
+        )
+        for number in range(MANY)
+    ]
+
+
+def store_real_run(client: Client) -> Application:
+    """Store what `sparkfuse backfill` sends about a real log with 56 queries, and return the run.
+
+    The baselines of its job have six earlier runs, which took exactly as long.
+    """
+    (log,) = find_logs(str(LOGS / "queries" / "spark35.zstd")).logs
+    application = read_application(log)
+    store(client, "history", history_rows(application, "prod", "team"))
+    store(client, "names", display_name_messages(application, "prod", "team", 1))
+    baselines = list(baseline_messages(application, "prod", "team"))
+    for baseline in baselines:
+        (sample,) = baseline.samples
+        del baseline.samples[:]
+        for day in range(6, 0, -1):
+            sample.run_key, sample.learned_ms = f"earlier-{day}", (application.started_ms or 0) - day * DAY_MS
+            baseline.samples.append(sample)
+    client.insert_arrow("baselines", arrow_rows("baselines", baselines))
+    return application
