@@ -574,7 +574,7 @@ class ExecutorSample(_message.Message):
     def __init__(self, executor_id: _Optional[str] = ..., host: _Optional[str] = ..., interval_ms: _Optional[int] = ..., heap_used_bytes: _Optional[int] = ..., heap_max_bytes: _Optional[int] = ..., non_heap_used_bytes: _Optional[int] = ..., gc_count: _Optional[int] = ..., gc_ms: _Optional[int] = ..., gc_delta_ms: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., rss_bytes: _Optional[int] = ..., python_rss_bytes: _Optional[int] = ..., running_tasks: _Optional[int] = ..., gc_pauses: _Optional[_Iterable[_Union[GcPause, _Mapping]]] = ..., gc_pause_max_ms: _Optional[int] = ..., gc_pauses_left_out: _Optional[int] = ..., direct_memory_bytes: _Optional[int] = ..., mapped_memory_bytes: _Optional[int] = ..., open_files: _Optional[int] = ..., max_open_files: _Optional[int] = ..., threads: _Optional[int] = ..., python_workers: _Optional[int] = ..., python_cpu_ns: _Optional[int] = ..., storage_memory_used_bytes: _Optional[int] = ..., execution_memory_used_bytes: _Optional[int] = ...) -> None: ...
 
 class CollectorHealth(_message.Message):
-    __slots__ = ("queued", "dropped_bulk", "dropped_reserved", "acknowledged", "send_errors", "faults", "protection", "spark_dropped_events", "callback_p99_ns", "callback_p999_ns", "callback_max_ns", "protection_reason", "passed_over", "cut_facts", "queued_bytes", "behind_bytes", "malformed_lines", "torn")
+    __slots__ = ("queued", "dropped_bulk", "dropped_reserved", "acknowledged", "send_errors", "faults", "protection", "spark_dropped_events", "callback_p99_ns", "callback_p999_ns", "callback_max_ns", "protection_reason", "passed_over", "cut_facts", "queued_bytes", "behind_bytes", "malformed_lines", "torn", "on_fallback", "fallback_acknowledged", "resent")
     QUEUED_FIELD_NUMBER: _ClassVar[int]
     DROPPED_BULK_FIELD_NUMBER: _ClassVar[int]
     DROPPED_RESERVED_FIELD_NUMBER: _ClassVar[int]
@@ -593,6 +593,9 @@ class CollectorHealth(_message.Message):
     BEHIND_BYTES_FIELD_NUMBER: _ClassVar[int]
     MALFORMED_LINES_FIELD_NUMBER: _ClassVar[int]
     TORN_FIELD_NUMBER: _ClassVar[int]
+    ON_FALLBACK_FIELD_NUMBER: _ClassVar[int]
+    FALLBACK_ACKNOWLEDGED_FIELD_NUMBER: _ClassVar[int]
+    RESENT_FIELD_NUMBER: _ClassVar[int]
     queued: int
     dropped_bulk: int
     dropped_reserved: int
@@ -611,7 +614,10 @@ class CollectorHealth(_message.Message):
     behind_bytes: int
     malformed_lines: int
     torn: bool
-    def __init__(self, queued: _Optional[int] = ..., dropped_bulk: _Optional[int] = ..., dropped_reserved: _Optional[int] = ..., acknowledged: _Optional[int] = ..., send_errors: _Optional[int] = ..., faults: _Optional[int] = ..., protection: _Optional[str] = ..., spark_dropped_events: _Optional[int] = ..., callback_p99_ns: _Optional[int] = ..., callback_p999_ns: _Optional[int] = ..., callback_max_ns: _Optional[int] = ..., protection_reason: _Optional[str] = ..., passed_over: _Optional[int] = ..., cut_facts: _Optional[int] = ..., queued_bytes: _Optional[int] = ..., behind_bytes: _Optional[int] = ..., malformed_lines: _Optional[int] = ..., torn: bool = ...) -> None: ...
+    on_fallback: bool
+    fallback_acknowledged: int
+    resent: int
+    def __init__(self, queued: _Optional[int] = ..., dropped_bulk: _Optional[int] = ..., dropped_reserved: _Optional[int] = ..., acknowledged: _Optional[int] = ..., send_errors: _Optional[int] = ..., faults: _Optional[int] = ..., protection: _Optional[str] = ..., spark_dropped_events: _Optional[int] = ..., callback_p99_ns: _Optional[int] = ..., callback_p999_ns: _Optional[int] = ..., callback_max_ns: _Optional[int] = ..., protection_reason: _Optional[str] = ..., passed_over: _Optional[int] = ..., cut_facts: _Optional[int] = ..., queued_bytes: _Optional[int] = ..., behind_bytes: _Optional[int] = ..., malformed_lines: _Optional[int] = ..., torn: bool = ..., on_fallback: bool = ..., fallback_acknowledged: _Optional[int] = ..., resent: _Optional[int] = ...) -> None: ...
 
 class GcPause(_message.Message):
     __slots__ = ("started_ms", "duration_ms", "collector", "cause", "heap_before_bytes", "heap_after_bytes")
