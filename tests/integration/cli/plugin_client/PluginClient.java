@@ -66,7 +66,7 @@ public final class PluginClient {
 
   private static DeliveryCounters send(PluginSettings settings) throws Exception {
     DeliveryCounters deliveries = new DeliveryCounters();
-    RecordSink sink = KafkaRecordSink.factory(settings, "test", 4 << 20).open(deliveries);
+    RecordSink sink = KafkaRecordSink.factories(settings, "test", 4 << 20).get(0).open(deliveries);
     byte[] value = new byte[1_000];
     long startNs = System.nanoTime();
     for (int sent = 0; sent < RECORDS && System.nanoTime() - startNs < LIMIT_NS; ) {

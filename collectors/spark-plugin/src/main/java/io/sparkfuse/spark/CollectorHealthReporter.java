@@ -44,15 +44,21 @@ final class CollectorHealthReporter {
             .setQueuedBytes(sender.waitingBytes())
             .setDroppedBulk(queue.dropped(Lane.BULK))
             .setDroppedReserved(queue.dropped(Lane.RESERVED))
-            .setAcknowledged(sender.deliveries().acknowledged())
-            .setSendErrors(sender.deliveries().failed())
+            .setAcknowledged(sender.routes().acknowledged())
+            .setSendErrors(sender.routes().failed())
             .setFaults(faults.count() + senderFaults)
             .setPassedOver(queue.skipped())
             .setCutFacts(sender.cutFacts() + listener.forgottenExecutions())
             .setCallbackP99Ns(times.quantile(0.99))
             .setCallbackP999Ns(times.quantile(0.999))
             .setCallbackMaxNs(times.longest());
-    reportProtection(health, sender.backoffState());
+    if (sender.routes().hasFallback()) {
+      health
+          .setOnFallback(sender.routes().onFallback())
+          .setFallbackAcknowledged(sender.routes().fallbackAcknowledged())
+          .setResent(sender.routes().resent());
+    }
+    reportProtection(health, sender.routes().backoffState());
     long droppedBySpark = droppedEvents.count();
     if (droppedBySpark >= 0) {
       health.setSparkDroppedEvents(droppedBySpark);

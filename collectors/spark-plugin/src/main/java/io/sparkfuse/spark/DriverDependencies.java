@@ -7,6 +7,7 @@ import io.sparkfuse.spark.transport.FactQueue;
 import io.sparkfuse.spark.transport.KafkaRecordSink;
 import io.sparkfuse.spark.transport.QueuedRecord;
 import io.sparkfuse.spark.transport.RecordSink;
+import java.util.List;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 
@@ -38,8 +39,8 @@ class DriverDependencies {
     return settings.queueBytes / 3 * 2;
   }
 
-  RecordSink.Factory sinks(PluginSettings settings, String collector) {
-    return KafkaRecordSink.factory(settings, collector, CLIENT_BYTES);
+  List<RecordSink.Factory> sinks(PluginSettings settings, String collector) {
+    return KafkaRecordSink.factories(settings, collector, CLIENT_BYTES);
   }
 
   FactRecorder recorder(FactQueue queue) {

@@ -7,6 +7,7 @@ import io.sparkfuse.spark.settings.PluginSettings;
 import io.sparkfuse.spark.transport.ExecutorFactSink;
 import io.sparkfuse.spark.transport.KafkaRecordSink;
 import io.sparkfuse.spark.transport.RecordSink;
+import java.util.List;
 import java.util.function.Supplier;
 import org.apache.spark.SparkConf;
 
@@ -18,8 +19,8 @@ class ExecutorDependencies {
     return PluginSettings.of(conf);
   }
 
-  RecordSink.Factory sinks(PluginSettings settings, String collector) {
-    return KafkaRecordSink.factory(settings, collector, ExecutorFactSink.CLIENT_BYTES);
+  List<RecordSink.Factory> sinks(PluginSettings settings, String collector) {
+    return KafkaRecordSink.factories(settings, collector, ExecutorFactSink.CLIENT_BYTES);
   }
 
   /** Creates the listener of this executor's tasks. */

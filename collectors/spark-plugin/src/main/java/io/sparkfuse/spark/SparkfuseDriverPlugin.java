@@ -29,6 +29,7 @@ import io.sparkfuse.spark.transport.DriverReply;
 import io.sparkfuse.spark.transport.FactQueue;
 import io.sparkfuse.spark.transport.Sender;
 import java.util.Collections;
+import java.util.Locale;
 import java.util.Map;
 import java.util.UUID;
 import org.apache.spark.SparkContext;
@@ -270,7 +271,14 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
       }
       long abandoned = sender.finish((untilNs - System.nanoTime()) / 1_000_000);
       if (abandoned > 0) {
-        PluginLog.warn("Sparkfuse: " + abandoned + " records were not sent to Kafka");
+        PluginLog.warn(
+            String.format(
+                Locale.ROOT,
+                "Sparkfuse: %d records were not sent to Kafka: %d waited, %d had no answer, %d failed",
+                abandoned,
+                sender.waiting(),
+                sender.routes().pending(),
+                sender.routes().failed()));
       }
       long tookMs = dependencies.shutdownMs() - (untilNs - System.nanoTime()) / 1_000_000;
       PluginLog.info("Sparkfuse: " + listener.times() + "; stopped in " + tookMs + " ms");

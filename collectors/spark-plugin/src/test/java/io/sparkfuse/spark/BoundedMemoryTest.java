@@ -42,7 +42,15 @@ class BoundedMemoryTest {
   @Test
   void guarantee_09_memoryIsBoundedWithSilentBroker() throws Exception {
     try (UnresponsiveBroker hole = UnresponsiveBroker.silent()) {
-      driver(hole.address(), 10_000, 100_000);
+      driver(hole.address(), "", 10_000, 100_000);
+    }
+  }
+
+  @Test
+  void guarantee_09_memoryIsBoundedWithSilentFallback() throws Exception {
+    try (UnresponsiveBroker home = UnresponsiveBroker.silent();
+        UnresponsiveBroker fallback = UnresponsiveBroker.silent()) {
+      driver(home.address(), fallback.address(), 10_000, 100_000);
     }
   }
 
@@ -50,7 +58,7 @@ class BoundedMemoryTest {
   @Tag("long")
   void guarantee_09_memoryOfLargeApplicationIsBounded() throws Exception {
     try (UnresponsiveBroker hole = UnresponsiveBroker.silent()) {
-      driver(hole.address(), 100_000, 1_000_000);
+      driver(hole.address(), "", 100_000, 1_000_000);
     }
   }
 
@@ -58,15 +66,19 @@ class BoundedMemoryTest {
   @Tag("long")
   void guarantee_09_memoryIsBoundedIfConnectionsAreDropped() throws Exception {
     try (UnresponsiveBroker hole = UnresponsiveBroker.droppingConnections()) {
-      driver(hole.address(), 100_000, 1_000_000);
+      driver(hole.address(), "", 100_000, 1_000_000);
     }
   }
 
-  private static void driver(String broker, int stages, int tasks) throws Exception {
+  private static void driver(String broker, String fallback, int stages, int tasks)
+      throws Exception {
     SparkEvents events = new SparkEvents();
     events.stage(
         -1, 10, 0, event -> {}); // loads Spark's classes, which are not the plugin's memory
-    SparkConf conf = new SparkConf(false).set("spark.sparkfuse.kafka.bootstrap", broker);
+    SparkConf conf =
+        new SparkConf(false)
+            .set("spark.sparkfuse.kafka.bootstrap", broker)
+            .set("spark.sparkfuse.kafka.fallback.bootstrap", fallback);
     DriverDependencies dependencies = new DriverDependencies();
     PluginSettings settings = dependencies.settings(conf);
     FaultCounter faults = new FaultCounter("test");
@@ -137,7 +149,7 @@ class BoundedMemoryTest {
         + queue.leftOut()
         + queue.dropped(Lane.BULK)
         + queue.dropped(Lane.RESERVED)
-        + sender.deliveries().pending();
+        + sender.routes().pending();
   }
 
   @Test
@@ -166,7 +178,7 @@ class BoundedMemoryTest {
               settings,
               "executor-test",
               driverRpc,
-              KafkaRecordSink.factory(settings, "executor-test", ExecutorFactSink.CLIENT_BYTES),
+              KafkaRecordSink.factories(settings, "executor-test", ExecutorFactSink.CLIENT_BYTES),
               faults);
       driverRpc.start();
       TestPlugin.await("the application", sink::ready);

@@ -13,7 +13,9 @@ import io.sparkfuse.spark.settings.PluginSettings;
 import io.sparkfuse.spark.transport.ExecutorFactSink;
 import io.sparkfuse.spark.transport.FactQueue;
 import io.sparkfuse.spark.transport.RecordSink;
+import java.util.Collections;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -134,8 +136,8 @@ class ErrorGuaranteesTest {
     }
 
     @Override
-    RecordSink.Factory sinks(PluginSettings settings, String collector) {
-      return memory::open;
+    List<RecordSink.Factory> sinks(PluginSettings settings, String collector) {
+      return Collections.singletonList(memory::open);
     }
 
     static <T extends Throwable, R> R fail(Supplier<Throwable> make) throws T {

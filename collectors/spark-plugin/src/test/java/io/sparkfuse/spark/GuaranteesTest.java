@@ -44,22 +44,23 @@ class GuaranteesTest {
     DriverDependencies dependencies =
         new DriverDependencies() {
           @Override
-          RecordSink.Factory sinks(PluginSettings settings, String collector) {
-            return deliveries ->
-                new RecordSink() {
-                  @Override
-                  public boolean send(String topic, String key, byte[] value) {
-                    try {
-                      never.await();
-                    } catch (InterruptedException interrupted) {
-                      Thread.currentThread().interrupt();
-                    }
-                    return false;
-                  }
+          List<RecordSink.Factory> sinks(PluginSettings settings, String collector) {
+            return Collections.singletonList(
+                deliveries ->
+                    new RecordSink() {
+                      @Override
+                      public boolean send(String topic, String key, byte[] value) {
+                        try {
+                          never.await();
+                        } catch (InterruptedException interrupted) {
+                          Thread.currentThread().interrupt();
+                        }
+                        return false;
+                      }
 
-                  @Override
-                  public void close(long budgetMs) {}
-                };
+                      @Override
+                      public void close(long budgetMs) {}
+                    });
           }
         };
     try (JavaSparkContext spark = TestPlugin.spark(dependencies, new ExecutorDependencies())) {
@@ -95,8 +96,8 @@ class GuaranteesTest {
           }
 
           @Override
-          RecordSink.Factory sinks(PluginSettings settings, String collector) {
-            return memory::open;
+          List<RecordSink.Factory> sinks(PluginSettings settings, String collector) {
+            return Collections.singletonList(memory::open);
           }
         };
     try (JavaSparkContext spark =

@@ -14,6 +14,7 @@ import io.sparkfuse.spark.transport.FactQueue;
 import io.sparkfuse.spark.transport.RecordSink;
 import io.sparkfuse.spark.transport.Sender;
 import java.lang.management.ManagementFactory;
+import java.util.Collections;
 import java.util.Locale;
 import org.apache.spark.SparkConf;
 import org.apache.spark.Success$;
@@ -96,7 +97,7 @@ class ListenerBench {
         new Sender(
             queue,
             dependencies.backlogBytes(settings),
-            ListenerBench::everything,
+            Collections.singletonList(ListenerBench::everything),
             () -> application,
             "bench",
             Long.MAX_VALUE / 2,

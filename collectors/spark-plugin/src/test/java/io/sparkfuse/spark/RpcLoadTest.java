@@ -14,6 +14,8 @@ import io.sparkfuse.spark.settings.PluginSettings;
 import io.sparkfuse.spark.transport.FactQueue;
 import io.sparkfuse.spark.transport.RecordSink;
 import java.lang.management.ManagementFactory;
+import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.SparkConf;
@@ -51,8 +53,8 @@ class RpcLoadTest {
             }
 
             @Override
-            RecordSink.Factory sinks(PluginSettings settings, String collector) {
-              return new TestPlugin.Memory()::openAndForget;
+            List<RecordSink.Factory> sinks(PluginSettings settings, String collector) {
+              return Collections.singletonList(new TestPlugin.Memory()::openAndForget);
             }
           });
     }

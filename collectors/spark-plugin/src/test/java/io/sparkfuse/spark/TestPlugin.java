@@ -153,8 +153,8 @@ public final class TestPlugin implements SparkPlugin {
     DriverDependencies driver() {
       return new DriverDependencies() {
         @Override
-        RecordSink.Factory sinks(PluginSettings settings, String collector) {
-          return Memory.this::open;
+        List<RecordSink.Factory> sinks(PluginSettings settings, String collector) {
+          return Collections.singletonList(Memory.this::open);
         }
       };
     }

@@ -45,6 +45,13 @@ public final class PluginSettings {
   public final String bootstrap;
 
   public final String kafkaConfigFile;
+
+  /** Brokers of the fallback cluster; empty if there is none. */
+  public final String fallbackBootstrap;
+
+  /** Properties file for the fallback cluster; empty if {@link #kafkaConfigFile} is for both. */
+  public final String fallbackConfigFile;
+
   public final String topicPrefix;
   public final String cluster;
   public final String tenant;
@@ -82,6 +89,8 @@ public final class PluginSettings {
     bootstrap =
         read.text(SettingKeys.BOOTSTRAP, environment.getOrDefault("SPARKFUSE_KAFKA_BOOTSTRAP", ""));
     kafkaConfigFile = read.text(SettingKeys.KAFKA_CONFIG_FILE, "");
+    fallbackBootstrap = fallbackBootstrap(read);
+    fallbackConfigFile = read.text(SettingKeys.FALLBACK_CONFIG_FILE, "");
     topicPrefix =
         read.text(
             SettingKeys.TOPIC_PREFIX,
@@ -125,6 +134,31 @@ public final class PluginSettings {
 
   static PluginSettings of(SparkConf conf, Map<String, String> environment) {
     return new PluginSettings(conf, environment);
+  }
+
+  private String fallbackBootstrap(ConfigurationReader read) {
+    String brokers = read.text(SettingKeys.FALLBACK_BOOTSTRAP, "");
+    if (!brokers.isEmpty() && brokers.equals(bootstrap)) {
+      PluginLog.warn(
+          "Sparkfuse: "
+              + SettingKeys.FALLBACK_BOOTSTRAP
+              + " has no effect, because it names the brokers of "
+              + SettingKeys.BOOTSTRAP);
+      return "";
+    }
+    if (brokers.isEmpty() && !read.text(SettingKeys.FALLBACK_CONFIG_FILE, "").isEmpty()) {
+      PluginLog.warn(
+          "Sparkfuse: "
+              + SettingKeys.FALLBACK_CONFIG_FILE
+              + " has no effect without "
+              + SettingKeys.FALLBACK_BOOTSTRAP);
+    }
+    return brokers;
+  }
+
+  /** Returns whether records go to a second cluster while the first one accepts none. */
+  public boolean hasFallback() {
+    return !fallbackBootstrap.isEmpty();
   }
 
   /** Logs each unknown {@code spark.sparkfuse.*} key with the most similar known key. */

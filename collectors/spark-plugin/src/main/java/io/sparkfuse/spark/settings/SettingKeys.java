@@ -10,6 +10,8 @@ public final class SettingKeys {
   public static final String ENABLED = PREFIX + "enabled";
   public static final String BOOTSTRAP = PREFIX + "kafka.bootstrap";
   public static final String KAFKA_CONFIG_FILE = PREFIX + "kafka.configFile";
+  public static final String FALLBACK_BOOTSTRAP = PREFIX + "kafka.fallback.bootstrap";
+  public static final String FALLBACK_CONFIG_FILE = PREFIX + "kafka.fallback.configFile";
   public static final String TOPIC_PREFIX = PREFIX + "topic.prefix";
   public static final String CLUSTER = PREFIX + "cluster";
   public static final String TENANT = PREFIX + "tenant";
@@ -44,6 +46,8 @@ public final class SettingKeys {
               ENABLED,
               BOOTSTRAP,
               KAFKA_CONFIG_FILE,
+              FALLBACK_BOOTSTRAP,
+              FALLBACK_CONFIG_FILE,
               TOPIC_PREFIX,
               CLUSTER,
               TENANT,

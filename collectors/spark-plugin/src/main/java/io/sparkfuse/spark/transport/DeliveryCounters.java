@@ -7,6 +7,8 @@ public final class DeliveryCounters {
   private final LongAdder taken = new LongAdder();
   private final LongAdder acknowledged = new LongAdder();
   private final LongAdder failed = new LongAdder();
+  private final LongAdder refused = new LongAdder();
+  private final LongAdder withdrawn = new LongAdder();
   private volatile long failedInARow;
 
   void acceptedOne() {
@@ -26,6 +28,23 @@ public final class DeliveryCounters {
   void failedOne() {
     failed.increment();
     failedInARow++;
+  }
+
+  /** Counts a refusal of a record that stays pending, because another cluster may accept it. */
+  @SuppressWarnings("NonAtomicOperationOnVolatileField") // called by the client's thread only
+  void refusedOne() {
+    refused.increment();
+    failedInARow++;
+  }
+
+  /** Counts records as failed that were refused before the last acknowledgement. */
+  void failedBefore(int records) {
+    failed.add(records);
+  }
+
+  /** Counts pending records that were taken back and will be sent again. */
+  void withdrawn(int records) {
+    withdrawn.add(records);
   }
 
   /** Counts all pending records as failed, because their client is gone. */
@@ -50,6 +69,11 @@ public final class DeliveryCounters {
 
   /** Returns the number of records without a result. */
   public long pending() {
-    return taken.sum() - acknowledged.sum() - failed.sum();
+    return taken.sum() - acknowledged.sum() - failed.sum() - withdrawn.sum();
+  }
+
+  /** Returns a number that grows with each record that failed, was refused or was taken back. */
+  long setbacks() {
+    return failed.sum() + refused.sum() + withdrawn.sum();
   }
 }

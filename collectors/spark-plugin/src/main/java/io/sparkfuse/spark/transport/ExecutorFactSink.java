@@ -30,7 +30,7 @@ public final class ExecutorFactSink implements FactSink {
   private final PluginSettings settings;
   private final String collector;
   private final DriverRpcClient driverRpc;
-  private final RecordSink.Factory sinks;
+  private final List<RecordSink.Factory> sinks;
   private final FaultCounter faults;
   private final FactEncoder encoder;
   private final long patienceMs;
@@ -39,12 +39,12 @@ public final class ExecutorFactSink implements FactSink {
   private boolean direct;
   private long nextSeq;
 
-  /** Creates a sink; {@code sinks} opens the Kafka client if the executor sends directly. */
+  /** Creates a sink; {@code sinks} open the Kafka clients if the executor sends directly. */
   public ExecutorFactSink(
       PluginSettings settings,
       String collector,
       DriverRpcClient driverRpc,
-      RecordSink.Factory sinks,
+      List<RecordSink.Factory> sinks,
       FaultCounter faults) {
     this.settings = settings;
     this.collector = collector;

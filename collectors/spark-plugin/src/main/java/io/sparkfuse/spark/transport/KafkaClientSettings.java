@@ -2,6 +2,7 @@ package io.sparkfuse.spark.transport;
 
 import io.sparkfuse.spark.safety.PluginLog;
 import io.sparkfuse.spark.settings.PluginSettings;
+import io.sparkfuse.spark.settings.SettingKeys;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Paths;
@@ -35,7 +36,23 @@ public final class KafkaClientSettings {
    * time and memory.
    */
   public static Properties producer(PluginSettings settings, String clientId, int bufferBytes) {
-    Properties bounds = common(settings, clientId);
+    return producer(common(settings, clientId), bufferBytes);
+  }
+
+  /** Returns the configuration for facts and receipts that go to the fallback cluster. */
+  static Properties fallbackProducer(PluginSettings settings, String clientId, int bufferBytes) {
+    String file = settings.fallbackConfigFile;
+    Properties all =
+        common(
+            file.isEmpty()
+                ? ownersFile(SettingKeys.KAFKA_CONFIG_FILE, settings.kafkaConfigFile)
+                : ownersFile(SettingKeys.FALLBACK_CONFIG_FILE, file),
+            settings.fallbackBootstrap,
+            clientId);
+    return producer(all, bufferBytes);
+  }
+
+  private static Properties producer(Properties bounds, int bufferBytes) {
     bounds.put("acks", "all");
     bounds.put("enable.idempotence", "true");
     bounds.put("linger.ms", "10"); // long enough for all records of a pass
@@ -91,9 +108,13 @@ public final class KafkaClientSettings {
   }
 
   private static Properties common(PluginSettings settings, String clientId) {
-    Properties all = ownersFile(settings.kafkaConfigFile);
-    if (!settings.bootstrap.isEmpty()) {
-      all.put("bootstrap.servers", settings.bootstrap);
+    Properties file = ownersFile(SettingKeys.KAFKA_CONFIG_FILE, settings.kafkaConfigFile);
+    return common(file, settings.bootstrap, clientId);
+  }
+
+  private static Properties common(Properties all, String bootstrap, String clientId) {
+    if (!bootstrap.isEmpty()) {
+      all.put("bootstrap.servers", bootstrap);
     }
     all.putIfAbsent("bootstrap.servers", STANDARD_BOOTSTRAP);
     all.put("client.id", clientId);
@@ -107,7 +128,7 @@ public final class KafkaClientSettings {
     return all;
   }
 
-  private static Properties ownersFile(String path) {
+  private static Properties ownersFile(String setting, String path) {
     Properties file = new Properties();
     if (path.isEmpty()) {
       return file;
@@ -116,7 +137,7 @@ public final class KafkaClientSettings {
       file.load(in);
     } catch (Exception unreadable) {
       // without the file the broker may refuse the client; refused records are counted
-      PluginLog.warn("Sparkfuse: cannot read spark.sparkfuse.kafka.configFile: " + unreadable);
+      PluginLog.warn("Sparkfuse: cannot read " + setting + ": " + unreadable);
     }
     file.replaceAll((key, value) -> isClassName((String) key) ? ownClass((String) value) : value);
     UnrelocatedCallbackHandler.install(file);

@@ -4,7 +4,11 @@ import io.sparkfuse.spark.safety.PluginLog;
 import io.sparkfuse.spark.settings.PluginSettings;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
 import java.util.Properties;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.errors.RecordTooLargeException;
@@ -14,20 +18,27 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 public final class KafkaRecordSink implements RecordSink {
   private final PluginSettings settings;
   private final DeliveryCounters deliveries;
+
+  /** Copies of pending records; null without another cluster to which they could be sent. */
+  private final UnacknowledgedRecords copies;
+
   private final KafkaProducer<byte[], byte[]> producer;
   private final Thread network;
 
   private KafkaRecordSink(
-      PluginSettings settings, String clientId, int bufferBytes, DeliveryCounters deliveries) {
+      PluginSettings settings,
+      Properties properties,
+      DeliveryCounters deliveries,
+      UnacknowledgedRecords copies) {
     this.settings = settings;
     this.deliveries = deliveries;
-    Properties properties = KafkaClientSettings.producer(settings, clientId, bufferBytes);
+    this.copies = copies;
     producer =
         KafkaClientSettings.withOwnLoader(
             () ->
                 new KafkaProducer<>(
                     properties, new ByteArraySerializer(), new ByteArraySerializer()));
-    network = networkThread(clientId);
+    network = networkThread(properties.getProperty("client.id"));
   }
 
   /**
@@ -53,14 +64,82 @@ public final class KafkaRecordSink implements RecordSink {
     return newest;
   }
 
-  /** Returns a factory of producers named after the collector, with a buffer of {@code bytes}. */
-  public static Factory factory(PluginSettings settings, String collector, int bufferBytes) {
-    return deliveries ->
-        new KafkaRecordSink(settings, "sparkfuse-" + collector, bufferBytes, deliveries);
+  /**
+   * Returns factories of producers named after the collector: one for the first cluster and, if the
+   * settings name a fallback, one for the fallback cluster.
+   *
+   * @param bufferBytes memory of the clients; with a fallback, copies of pending records need half
+   *     of this memory in addition
+   */
+  public static List<Factory> factories(
+      PluginSettings settings, String collector, int bufferBytes) {
+    String id = "sparkfuse-" + collector;
+    String home = settings.bootstrap;
+    if (!settings.hasFallback()) {
+      return Collections.singletonList(
+          new ClusterFactory(
+              settings, home, () -> KafkaClientSettings.producer(settings, id, bufferBytes), 0));
+    }
+    int each = bufferBytes / 2;
+    return Arrays.asList(
+        new ClusterFactory(
+            settings, home, () -> KafkaClientSettings.producer(settings, id, each), each / 2),
+        new ClusterFactory(
+            settings,
+            settings.fallbackBootstrap,
+            () -> KafkaClientSettings.fallbackProducer(settings, id + "-fallback", each),
+            each / 2));
+  }
+
+  private static final class ClusterFactory implements Factory {
+    private final PluginSettings settings;
+    private final Supplier<Properties> properties;
+    private final long copiesBytes;
+    private volatile String brokers;
+
+    ClusterFactory(
+        PluginSettings settings,
+        String brokers,
+        Supplier<Properties> properties,
+        long copiesBytes) {
+      this.settings = settings;
+      this.brokers = brokers;
+      this.properties = properties;
+      this.copiesBytes = copiesBytes;
+    }
+
+    @Override
+    public RecordSink open(DeliveryCounters deliveries) {
+      Properties all = properties.get();
+      brokers = all.getProperty("bootstrap.servers"); // the owner's file may name them
+      UnacknowledgedRecords copies =
+          copiesBytes == 0 ? null : new UnacknowledgedRecords(copiesBytes, deliveries);
+      return new KafkaRecordSink(settings, all, deliveries, copies);
+    }
+
+    @Override
+    public String brokers() {
+      return brokers;
+    }
   }
 
   @Override
   public boolean send(String topic, String key, byte[] value) {
+    SentRecord copy = copies == null ? null : new SentRecord(topic, value);
+    if (copy != null && !copies.add(copy)) {
+      return false;
+    }
+    try {
+      return send(topic, key, value, copy);
+    } catch (Throwable broken) { // the caller still has the record
+      if (copy != null) {
+        copies.remove(copy);
+      }
+      throw broken;
+    }
+  }
+
+  private boolean send(String topic, String key, byte[] value, SentRecord copy) {
     ProducerRecord<byte[], byte[]> entry =
         new ProducerRecord<>(settings.topic(topic), key.getBytes(StandardCharsets.UTF_8), value);
     Thread caller = Thread.currentThread();
@@ -68,22 +147,36 @@ public final class KafkaRecordSink implements RecordSink {
     producer.send(
         entry,
         (metadata, fault) -> {
-          if (fault == null) {
-            deliveries.acknowledgedOne();
-          } else if (Thread.currentThread() == caller) {
+          if (fault != null && Thread.currentThread() == caller) {
             // The client reports missing metadata or a full buffer on this thread, before it
             // accepts the record.
             refusal[0] = fault;
           } else {
-            deliveries.failedOne();
+            ended(copy, fault);
           }
         });
-    return refusal[0] == null ? taken() : refused(refusal[0]);
+    if (refusal[0] == null) {
+      deliveries.acceptedOne();
+      return true;
+    }
+    if (copy != null) {
+      copies.remove(copy);
+    }
+    return refused(refusal[0]);
   }
 
-  private boolean taken() {
-    deliveries.acceptedOne();
-    return true;
+  private void ended(SentRecord copy, Exception fault) {
+    if (copy != null) {
+      if (fault == null) {
+        copies.acknowledged(copy);
+      } else {
+        copies.refused(copy);
+      }
+    } else if (fault == null) {
+      deliveries.acknowledgedOne();
+    } else {
+      deliveries.failedOne();
+    }
   }
 
   private boolean refused(Exception refusal) {
@@ -94,6 +187,11 @@ public final class KafkaRecordSink implements RecordSink {
       return true;
     }
     return false;
+  }
+
+  @Override
+  public List<SentRecord> withdraw() {
+    return copies == null ? Collections.emptyList() : copies.takeAll();
   }
 
   @Override

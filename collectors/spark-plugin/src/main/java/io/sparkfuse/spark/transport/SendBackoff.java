@@ -1,7 +1,5 @@
 package io.sparkfuse.spark.transport;
 
-import io.sparkfuse.spark.safety.PluginLog;
-
 /**
  * Pauses the sender while the broker is away or refuses everything; records wait meanwhile.
  *
@@ -9,7 +7,8 @@ import io.sparkfuse.spark.safety.PluginLog;
  * #MAX_FAILURES} records in a row failed, or if nothing was acknowledged for {@link #SILENCE_MS}
  * while records were pending. The first of these limits is a time and not a number of tries,
  * because the first connection can take longer than one try. After {@link #PAUSE_MS} the backoff is
- * half-open: one record is sent; if it succeeds, the backoff closes, else it opens again.
+ * half-open: one record is sent; if it succeeds, the backoff closes, else it opens again. A record
+ * without an acknowledgement after {@link #SILENCE_MS} has not succeeded.
  */
 final class SendBackoff {
   static final long PATIENCE_MS = 3_000;
@@ -30,7 +29,8 @@ final class SendBackoff {
   private long openUntilMs = NEVER;
   private long acknowledged;
   private long acknowledgedMs = NEVER;
-  private long failedBefore;
+  private long probedMs;
+  private long setbacksBefore;
   private boolean probing;
 
   SendBackoff(DeliveryCounters deliveries) {
@@ -48,10 +48,12 @@ final class SendBackoff {
           return false;
         }
         state = State.HALF_OPEN;
-        probing = false;
-        failedBefore = deliveries.failed();
+        beforeProbe(nowMs);
         return true;
       default:
+        if (!probing) {
+          beforeProbe(nowMs);
+        }
         return !probing;
     }
   }
@@ -83,12 +85,11 @@ final class SendBackoff {
       if (acknowledgedNow && state != State.CLOSED) {
         state = State.CLOSED;
         failingSinceMs = NEVER;
-        PluginLog.info("Sparkfuse: Kafka accepts records again");
       }
     }
     if (state == State.CLOSED && isUnhealthy(nowMs)) {
       open(nowMs);
-    } else if (state == State.HALF_OPEN && probing && deliveries.failed() != failedBefore) {
+    } else if (state == State.HALF_OPEN && probing && hasProbeFailed(nowMs)) {
       open(nowMs);
     }
   }
@@ -97,11 +98,25 @@ final class SendBackoff {
     return deliveries.failedInARow() >= MAX_FAILURES || nowMs - acknowledgedMs >= SILENCE_MS;
   }
 
-  private void open(long nowMs) {
+  private void beforeProbe(long nowMs) {
+    probing = false;
+    probedMs = nowMs;
+    setbacksBefore = deliveries.setbacks();
+  }
+
+  private boolean hasProbeFailed(long nowMs) {
+    return deliveries.setbacks() != setbacksBefore || nowMs - probedMs >= SILENCE_MS;
+  }
+
+  /** Stops sending for {@link #PAUSE_MS}. */
+  void open(long nowMs) {
     openUntilMs = nowMs + PAUSE_MS;
     state = State.OPEN;
-    PluginLog.warnOncePerMinute(
-        "Kafka accepts no records; they wait in memory and are dropped if it is full", null);
+  }
+
+  /** Returns whether no record may be sent. */
+  boolean isOpen() {
+    return state == State.OPEN;
   }
 
   /** Returns whether records may be sent without restriction. */

@@ -5,7 +5,6 @@ import io.sparkfuse.spark.facts.FactEncoder;
 import io.sparkfuse.spark.facts.Lane;
 import io.sparkfuse.spark.safety.DaemonThreads;
 import io.sparkfuse.spark.safety.FaultCounter;
-import io.sparkfuse.spark.safety.PluginLog;
 import io.sparkfuse.spark.safety.SteadyClock;
 import java.io.IOException;
 import java.util.List;
@@ -30,6 +29,9 @@ public final class Sender {
    */
   private static final long WAIT_MS = 500;
 
+  /** Time for closing the clients after the last records. */
+  private static final long CLOSE_MS = 200;
+
   /** Maximum number of records from the backlog before the queue is read again. */
   private static final int MAX_IN_A_ROW = 1_000;
 
@@ -43,9 +45,7 @@ public final class Sender {
   private final Supplier<Application> application;
   private final FactEncoder encoder;
   private final FaultCounter faults;
-  private final DeliveryCounters deliveries = new DeliveryCounters();
-  private final SendBackoff backoff = new SendBackoff(deliveries);
-  private final SinkOpener sinks;
+  private final Routes routes;
   private final Thread thread;
   private final long healthIntervalMs;
   private Health health = () -> null;
@@ -59,18 +59,19 @@ public final class Sender {
    *
    * @param application returns null until the application is known; until then, nothing is sent
    * @param backlogBytes maximum memory of records that wait for the broker
+   * @param sinks open the clients of the Kafka clusters, the preferred cluster first
    */
   public Sender(
       FactQueue queue,
       long backlogBytes,
-      RecordSink.Factory sinks,
+      List<RecordSink.Factory> sinks,
       Supplier<Application> application,
       String collector,
       long healthIntervalMs,
       FaultCounter faults) {
     this.queue = queue;
     this.backlog = new Backlog(backlogBytes);
-    this.sinks = new SinkOpener(sinks, deliveries, faults);
+    this.routes = new Routes(sinks, faults);
     this.application = application;
     this.encoder = new FactEncoder(collector);
     this.healthIntervalMs = healthIntervalMs;
@@ -84,9 +85,9 @@ public final class Sender {
     thread.start();
   }
 
-  /** Returns the results of the records that were sent. */
-  public DeliveryCounters deliveries() {
-    return deliveries;
+  /** Returns the clusters that get the records, with the results of the records. */
+  public Routes routes() {
+    return routes;
   }
 
   /** Returns how many facts were shortened to fit into a record. */
@@ -94,19 +95,14 @@ public final class Sender {
     return encoder.cutFacts();
   }
 
-  /** Returns closed, open or half-open. */
-  public String backoffState() {
-    return backoff.state();
-  }
-
   /** Returns how many records wait, encoded or not. */
   public long waiting() {
-    return queue.waiting() + backlog.waiting();
+    return queue.waiting() + unsent();
   }
 
   /** Returns the approximate memory of the waiting records in bytes. */
   public long waitingBytes() {
-    return queue.waitingBytes() + backlog.bytes();
+    return queue.waitingBytes() + backlog.bytes() + routes.waitingBytes();
   }
 
   /**
@@ -118,6 +114,7 @@ public final class Sender {
     long now = SteadyClock.ms();
     drainUntilMs = now + budgetMs / 2;
     closeUntilMs = now + budgetMs - 50;
+    routes.stopSoon();
     stopping = true;
     try {
       synchronized (queue) {
@@ -127,7 +124,12 @@ public final class Sender {
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
-    return waiting() + deliveries.pending() + deliveries.failed();
+    return waiting() + routes.pending() + routes.failed();
+  }
+
+  /** Returns how many encoded records wait. */
+  private int unsent() {
+    return backlog.waiting() + routes.waiting();
   }
 
   private void run() {
@@ -148,8 +150,8 @@ public final class Sender {
       return;
     }
     offerHealthWhenDue();
-    discardDeadClient(); // counts the dead client's records as failed even if no record follows
-    boolean idle = backlog.waiting() == 0 || !backoff.closed();
+    routes.refresh(); // a dead client's records are counted even if no record follows
+    boolean idle = unsent() == 0 || !routes.isClosed();
     deliver(queue.take(BATCH, idle ? WAIT_MS : 1));
     sendWaiting();
   }
@@ -185,7 +187,7 @@ public final class Sender {
 
   /** Returns whether the remaining records are given up because the application is stopping. */
   private boolean stopsWaiting() {
-    return stopping && (backoff.state().equals("open") || SteadyClock.ms() >= drainUntilMs);
+    return stopping && (routes.areAllOpen() || SteadyClock.ms() >= drainUntilMs);
   }
 
   private void offerHealthWhenDue() {
@@ -214,7 +216,7 @@ public final class Sender {
       if (value == null) {
         value = encoder.encode(item.fact, application.get(), item.priority.lane, item.seq);
       }
-      handled = backlog.waiting() == 0 && tryOnce(item.topic, value) || addToBacklog(item, value);
+      handled = unsent() == 0 && send(item.topic, value) || addToBacklog(item, value);
     } catch (Throwable failure) {
       why = failure;
     }
@@ -234,13 +236,20 @@ public final class Sender {
     return backlog.add(item.topic, item.priority, bare, stored);
   }
 
+  private boolean send(String topic, byte[] value) {
+    return routes.send(topic, application.get().id, value);
+  }
+
   private void sendWaiting() throws IOException {
+    if (!routes.sendReturned(application.get().id)) {
+      return;
+    }
     for (int i = 0; i < MAX_IN_A_ROW && backlog.waiting() > 0; i++) {
-      if (!backoff.allows(SteadyClock.ms())) {
+      if (!routes.allow(SteadyClock.ms())) {
         return;
       }
       Backlog.Waiting first = backlog.first();
-      if (!tryOnce(first.topic, valueOf(first))) {
+      if (!send(first.topic, valueOf(first))) {
         return;
       }
       backlog.removeFirst();
@@ -261,78 +270,39 @@ public final class Sender {
     }
   }
 
-  private boolean tryOnce(String topic, byte[] value) {
-    if (!backoff.allows(SteadyClock.ms())) {
-      return false;
-    }
-    discardDeadClient();
-    RecordSink sink = sinks.get(SteadyClock.ms());
-    if (sink == null && !sinks.failed()) {
-      // the client is being created, which takes seconds on a busy host
-      return false;
-    }
-    boolean taken = false;
-    try {
-      taken = sink != null && sink.send(topic, application.get().id, value);
-    } catch (OutOfMemoryError full) {
-      // the record waits until there is memory; the client still works
-      faults.caught(full);
-    } catch (Throwable broken) {
-      // a client in a fatal state cannot be used again
-      discardClient(sinks.drop(), "the Kafka client has failed", broken);
-    }
-    if (taken) {
-      backoff.accepted();
-    } else {
-      backoff.rejected(SteadyClock.ms());
-    }
-    return taken;
-  }
-
-  private void discardDeadClient() {
-    discardClient(
-        sinks.dropDead(SteadyClock.ms()), "the Kafka client's own thread has ended", null);
-  }
-
-  /**
-   * Closes a client and counts its pending records as failed; the next record opens another client.
-   */
-  private void discardClient(RecordSink sink, String why, Throwable fault) {
-    if (sink != null) {
-      PluginLog.warnOncePerMinute(why + "; another one will be created", fault);
-      closeSink(sink, 100);
-      deliveries.failPending();
-    }
-  }
-
   private void end() {
     try {
-      if (deliveries.acknowledged() > 0 && !stopsWaiting()) {
-        awaitDeliveries();
+      if (application.get() != null && routes.hasFallback()) {
+        resendUnacknowledged();
+      }
+      if (routes.acknowledged() > 0 && !stopsWaiting()) {
+        awaitDeliveries(Math.min(drainUntilMs, SteadyClock.ms() + 300));
         offerHealth();
         deliver(queue.take(BATCH, 0));
       }
     } catch (Throwable fault) {
       faults.caught(fault);
     }
-    closeSink(sinks.close(), Math.max(50, Math.min(1_000, closeUntilMs - SteadyClock.ms())));
+    routes.close(Math.max(50, Math.min(1_000, closeUntilMs - SteadyClock.ms())));
   }
 
-  /** Waits briefly for pending records, so that the last health fact includes them. */
-  private void awaitDeliveries() throws InterruptedException {
-    long until = Math.min(drainUntilMs, SteadyClock.ms() + 300);
-    while (deliveries.pending() > 0 && SteadyClock.ms() < until) {
+  /** Waits for pending records. If a cluster acknowledges none, another cluster gets them. */
+  private void resendUnacknowledged() throws InterruptedException, IOException {
+    long[] before = routes.acknowledgedByRoute();
+    awaitDeliveries(drainUntilMs);
+    routes.takeBackFromSilent(before);
+    long untilMs = closeUntilMs - CLOSE_MS;
+    while (unsent() > 0 && !routes.areAllOpen() && SteadyClock.ms() < untilMs) {
+      sendWaiting();
       Thread.sleep(5);
     }
+    awaitDeliveries(untilMs);
   }
 
-  private static void closeSink(RecordSink sink, long budgetMs) {
-    try {
-      if (sink != null) {
-        sink.close(budgetMs);
-      }
-    } catch (Throwable fault) {
-      PluginLog.warnOncePerMinute("the Kafka client cannot be closed", fault);
+  /** Waits for pending records, so that the last health fact includes them. */
+  private void awaitDeliveries(long untilMs) throws InterruptedException {
+    while (routes.pending() > 0 && SteadyClock.ms() < untilMs) {
+      Thread.sleep(5);
     }
   }
 }

@@ -52,6 +52,11 @@ final class SinkOpener {
     return sink;
   }
 
+  /** Returns for how long a sink has been being opened, in ms; 0 if none is. */
+  synchronized long openingMs(long nowMs) {
+    return opening ? nowMs - triedMs : 0;
+  }
+
   /** Returns whether the last try failed: it opened no sink, or the sink that it opened died. */
   synchronized boolean failed() {
     return failed;

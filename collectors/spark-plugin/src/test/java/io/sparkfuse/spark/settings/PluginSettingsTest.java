@@ -70,6 +70,18 @@ class PluginSettingsTest {
   }
 
   @Test
+  void fallbackNeedsBrokersOfItsOwn() {
+    String home = "spark.sparkfuse.kafka.bootstrap";
+    String fallback = "spark.sparkfuse.kafka.fallback.bootstrap";
+
+    assertEquals(false, of(home, "a:1").hasFallback());
+    assertEquals(false, of(home, "a:1", fallback, "a:1").hasFallback());
+    assertEquals(
+        false, of(home, "a:1", "spark.sparkfuse.kafka.fallback.configFile", "f").hasFallback());
+    assertEquals("b:1", of(home, "a:1", fallback, " b:1 ").fallbackBootstrap);
+  }
+
+  @Test
   void mistypedKeyGetsMostSimilarKey() {
     assertEquals(
         "spark.sparkfuse.sample.interval", SettingKeys.nearest("spark.sparkfuse.sampel.intervall"));

@@ -72,7 +72,11 @@ class ExecutorFactSinkTest {
     DriverRpcClient driverRpc = new DriverRpcClient(this::ask, faults);
     ExecutorFactSink sink =
         new ExecutorFactSink(
-            PluginSettings.of(conf), "executor-1-x", driverRpc, this::sink, faults);
+            PluginSettings.of(conf),
+            "executor-1-x",
+            driverRpc,
+            Collections.singletonList(this::sink),
+            faults);
     driverRpc.start();
     await("the application", sink::ready);
     sink.send(sample());

@@ -75,6 +75,33 @@ class KafkaClientSettingsTest {
   }
 
   @Test
+  void fallbackHasFileOfFirstClusterOrItsOwn(@TempDir Path folder) throws Exception {
+    Path first = folder.resolve("first.properties");
+    Files.write(first, Arrays.asList("bootstrap.servers=first:1", "security.protocol=SSL"));
+    Path own = folder.resolve("own.properties");
+    Files.write(own, Arrays.asList("security.protocol=SASL_SSL", "max.block.ms=60000"));
+    SparkConf conf =
+        new SparkConf(false)
+            .set("spark.sparkfuse.kafka.configFile", first.toString())
+            .set("spark.sparkfuse.kafka.fallback.bootstrap", "second:1");
+
+    Properties shared = fallback(conf);
+    Properties separate =
+        fallback(conf.set("spark.sparkfuse.kafka.fallback.configFile", own.toString()));
+
+    assertEquals("second:1", shared.get("bootstrap.servers"));
+    assertEquals("SSL", shared.get("security.protocol"));
+    assertEquals("second:1", separate.get("bootstrap.servers"));
+    assertEquals("SASL_SSL", separate.get("security.protocol"));
+    assertEquals("200", separate.get("max.block.ms"));
+    assertEquals("first:1", producer(conf).get("bootstrap.servers"));
+  }
+
+  private static Properties fallback(SparkConf conf) {
+    return KafkaClientSettings.fallbackProducer(PluginSettings.of(conf), "test", 2 << 20);
+  }
+
+  @Test
   void guarantee_05_unreadableFileKeepsLimits(@TempDir Path folder) {
     for (String file : new String[] {folder.toString(), folder.resolve("none").toString()}) {
       Properties all = producer(file);

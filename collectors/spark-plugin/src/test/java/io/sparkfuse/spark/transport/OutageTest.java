@@ -62,7 +62,7 @@ class OutageTest {
         new Sender(
             queue,
             room,
-            deliveries -> broker[0] = new Broker(deliveries),
+            Collections.singletonList(deliveries -> broker[0] = new Broker(deliveries)),
             () -> APPLICATION,
             "driver-1",
             3_600_000,

@@ -79,6 +79,20 @@ class SendBackoffTest {
   }
 
   @Test
+  void guarantee_06_unansweredTryOpensBackoffAgain() {
+    openByRefusal();
+    long waitedMs = SendBackoff.PATIENCE_MS + 10 * SendBackoff.SILENCE_MS;
+    assertTrue(backoff.allows(SendBackoff.PATIENCE_MS + SendBackoff.PAUSE_MS));
+    assertTrue(backoff.allows(waitedMs), "the wait for a record is not the wait for an answer");
+    take(1);
+
+    assertFalse(backoff.allows(waitedMs + SendBackoff.SILENCE_MS - 1));
+    assertEquals("half-open", backoff.state());
+    assertFalse(backoff.allows(waitedMs + SendBackoff.SILENCE_MS));
+    assertEquals("open", backoff.state());
+  }
+
+  @Test
   void idleTimeIsNotMissingAcknowledgement() {
     backoff.allows(0);
     take(1);

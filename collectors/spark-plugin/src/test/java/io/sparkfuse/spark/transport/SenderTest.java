@@ -67,7 +67,13 @@ class SenderTest {
 
   private static Sender sender(FactQueue queue, RecordSink.Factory sinks) {
     return new Sender(
-        queue, 1 << 20, sinks, () -> APPLICATION, "driver-1", 3_600_000, new FaultCounter("test"));
+        queue,
+        1 << 20,
+        Collections.singletonList(sinks),
+        () -> APPLICATION,
+        "driver-1",
+        3_600_000,
+        new FaultCounter("test"));
   }
 
   private static QueuedRecord jobEnded(int job) {
@@ -139,7 +145,7 @@ class SenderTest {
     assertTimeoutPreemptively(
         Duration.ofSeconds(60),
         () -> {
-          while (sender.deliveries().failed() < 1) {
+          while (sender.routes().failed() < 1) {
             Thread.yield();
           }
         });
@@ -169,7 +175,7 @@ class SenderTest {
     assertTimeoutPreemptively(
         Duration.ofSeconds(120),
         () -> {
-          while (!sender.backoffState().equals("open")) {
+          while (!sender.routes().backoffState().equals("open")) {
             Thread.yield();
           }
         });
@@ -178,7 +184,7 @@ class SenderTest {
 
     assertTrue(tries >= 2, "it was tried again");
     assertEquals(1, abandoned);
-    assertEquals(0, sender.deliveries().failed(), "none of them was given the record");
+    assertEquals(0, sender.routes().failed(), "none of them was given the record");
   }
 
   /**
@@ -207,7 +213,13 @@ class SenderTest {
         };
     Sender sender =
         new Sender(
-            queue, 1 << 20, deliveries -> sink, () -> APPLICATION, "driver-1", 3_600_000, faults);
+            queue,
+            1 << 20,
+            Collections.singletonList(deliveries -> sink),
+            () -> APPLICATION,
+            "driver-1",
+            3_600_000,
+            faults);
     queue.offer(jobEnded(0));
     queue.offer(QueuedRecord.receipt("{\"outcome\":\"ended\"}".getBytes(StandardCharsets.UTF_8)));
     queue.offer(jobEnded(1));
@@ -236,21 +248,22 @@ class SenderTest {
         new Sender(
             queue,
             1 << 20,
-            deliveries -> {
-              opened.incrementAndGet();
-              return new RecordSink() {
-                @Override
-                public boolean send(String topic, String key, byte[] value) {
-                  if (tried.getAndIncrement() == 0) {
-                    throw new OutOfMemoryError("no room, for a test");
-                  }
-                  return memory.send(topic, key, value);
-                }
+            Collections.singletonList(
+                deliveries -> {
+                  opened.incrementAndGet();
+                  return new RecordSink() {
+                    @Override
+                    public boolean send(String topic, String key, byte[] value) {
+                      if (tried.getAndIncrement() == 0) {
+                        throw new OutOfMemoryError("no room, for a test");
+                      }
+                      return memory.send(topic, key, value);
+                    }
 
-                @Override
-                public void close(long budgetMs) {}
-              };
-            },
+                    @Override
+                    public void close(long budgetMs) {}
+                  };
+                }),
             () -> APPLICATION,
             "driver-1",
             3_600_000,
@@ -274,7 +287,7 @@ class SenderTest {
         new Sender(
             queue,
             1 << 20,
-            deliveries -> new Memory(),
+            Collections.singletonList(deliveries -> new Memory()),
             () -> nameless,
             "driver-1",
             3_600_000,
