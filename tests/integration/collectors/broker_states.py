@@ -33,7 +33,7 @@ def broker_in_state(state: str, bootstrap: str, folder: Path) -> Iterator[Mappin
     if state == "up":
         yield {key: bootstrap}
     elif state == "refused":
-        yield {key: f"127.0.0.1:{_closed_port()}"}
+        yield {key: f"127.0.0.1:{closed_port()}"}
     elif state == "auth-fail":
         file = folder / "client.properties"
         # All classes of the client are relocated in the plugin's jar.
@@ -67,7 +67,8 @@ def silent(full: bool) -> Iterator[str]:
         yield f"127.0.0.1:{listener.getsockname()[1]}"
 
 
-def _closed_port() -> int:
+def closed_port() -> int:
+    """Return a port on which nothing listens."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.collectors.spark_runs import Facts, SparkRun, create_topics
+from tests.integration.collectors.stoppable_broker import StoppableBroker
 
 JOBS = Path(__file__).parent / "jobs"
 
@@ -40,3 +41,11 @@ def run_job(tmp_path: Path) -> Iterator[Callable[..., SparkRun]]:
     yield start
     for run in runs:
         run.stop()
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[StoppableBroker]:
+    own = StoppableBroker(tmp_path / "kafka")
+    own.start()
+    yield own
+    own.stop()

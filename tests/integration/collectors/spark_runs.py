@@ -116,6 +116,12 @@ class SparkRun:
         self._output.close()
 
 
+def ended_tasks(job: SparkRun) -> int:
+    """Return how many tasks have ended according to the output of `steady_job.py`."""
+    lines = [line for line in job.lines if line.startswith("ENDED")]
+    return int(lines[-1].split()[1]) if lines else 0
+
+
 def _linked_home(python: Path, home: Path) -> Path:
     """Link an installation of Spark into a folder, because a local cluster always writes executor files below it.
 

@@ -1,50 +1,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from sparkfuse.stack.broker import Broker
-from sparkfuse.stack.layout import Layout, Ports
-from sparkfuse.stack.process import Process
-from tests.integration.collectors.spark_runs import ROOT, Facts, create_topics
+from tests.integration.collectors.spark_runs import Facts, create_topics, ended_tasks
+from tests.integration.collectors.stoppable_broker import StoppableBroker
 from tests.waiting import wait_for
-
-
-class StoppableBroker:
-    """A real broker that can be stopped and started again with its data at the same address."""
-
-    def __init__(self, folder: Path) -> None:
-        self._layout = Layout.from_environment(folder, Ports.free(), environment={})
-        self._service = Broker(self._layout, ROOT / "build" / "kafka-libs").service()
-        self.bootstrap = self._layout.kafka_bootstrap
-        self._process: Process | None = None
-
-    def start(self) -> None:
-        self._process = Process(self._service, self._layout.logs / "kafka.log")
-        wait_for(self._service.ready, self._service.ready_seconds, "the broker")
-
-    def stop(self) -> None:
-        if self._process:
-            self._process.stop()
-            self._process = None
-
-
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[StoppableBroker]:
-    own = StoppableBroker(tmp_path / "kafka")
-    own.start()
-    yield own
-    own.stop()
-
-
-def ended_tasks(job) -> int:
-    """Return how many tasks have ended according to the output of the job."""
-    lines = [line for line in job.lines if line.startswith("ENDED")]
-    return int(lines[-1].split()[1]) if lines else 0
 
 
 def _outage(run_job: Callable, broker: StoppableBroker, tmp_path: Path, topics: str, tasks: int, seconds: float):
