@@ -30,16 +30,17 @@ class ListenError(Exception):
         self.remote = remote
 
 
-def open_listener(host: str, port: int) -> socket.socket:
-    """Return a listening socket on loopback.
+def open_listener(host: str, port: int, *, protected: bool = False) -> socket.socket:
+    """Return a listening socket on loopback, or on any address if something else protects the console.
 
-    Raises ListenError if other machines could reach the address, because the console has no login, or if the port is
-    in use.
+    Raises ListenError if other machines could reach the address and it is not ``protected``, because the console has no
+    login, or if the port is in use.
     """
-    if not is_loopback(host):
+    if not protected and not is_loopback(host):
         raise ListenError(
             f"the console has no login, so it listens only on loopback, but --host is {host!r}: use 127.0.0.1, "
-            "and a proxy with a login on this machine for other readers",
+            "and a proxy with a login on this machine for other readers; add --behind-proxy only if nothing but such a "
+            "proxy can reach the address",
             remote=True,
         )
     try:

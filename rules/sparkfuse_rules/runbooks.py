@@ -30,6 +30,10 @@ def without_queries(runbook: str) -> str:
 
 
 def first_step(runbook: str) -> str:
-    """Return the first step of a runbook in Markdown on one line, up to its first query; empty if it has no steps."""
+    """Return the first step of a runbook in Markdown on one line, up to its first query; empty if it has no steps.
+
+    A last sentence that only introduces the query is left out.
+    """
     found = _FIRST_STEP.search(_QUERY.split(runbook, maxsplit=1)[0])
-    return " ".join(found[1].split()).removesuffix(":") if found else ""
+    step = " ".join(found[1].split()) if found else ""
+    return step.rpartition(". ")[0] + "." if step.endswith(":") and ". " in step else step

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from sparkfuse.analysis.terminal_text import readable
 from sparkfuse_rules.describe import readable_bytes, readable_duration
+from sparkfuse_rules.runbooks import first_step
 
 if TYPE_CHECKING:
     from sparkfuse_native_analytics.offline.analysis_types import (
@@ -195,7 +196,7 @@ def _finding(finding: AnalysisFinding, out: Console) -> None:
     head.append(f"  {readable(finding['summary']).rstrip('.')}{_worst_of(finding)}.")
     out.print(head)
     out.print(Padding(Text(readable(finding["description"], 600)), (0, 0, 0, 2)))
-    if step := first_step(finding["runbook"]):
+    if step := readable(first_step(finding["runbook"]), 400):
         out.print(Padding(Text.assemble(("Do: ", "bold green"), step), (0, 0, 0, 2)))
 
 
@@ -206,15 +207,6 @@ def _worst_of(finding: AnalysisFinding) -> str:
 
 def _scope(finding: AnalysisFinding) -> str:
     return "" if finding["stage_id"] is None else f", stage {finding['stage_id']}"
-
-
-def first_step(runbook: str) -> str:
-    """Return the first step of a runbook, without a last sentence that only introduces an SQL query."""
-    lines = runbook.strip().splitlines()
-    end = next((place for place, line in enumerate(lines) if line.startswith("2.")), len(lines))
-    code = next((place for place, line in enumerate(lines[:end]) if line.strip().startswith("```")), end)
-    step = " ".join(line.strip() for line in lines[:code]).removeprefix("1. ")
-    return readable(step.rpartition(". ")[0] + "." if step.endswith(":") and ". " in step else step, 400)
 
 
 def _costs(analysis: Analysis, out: Console) -> None:

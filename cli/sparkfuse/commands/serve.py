@@ -12,6 +12,9 @@ from sparkfuse.stack.errors import MISSING, USAGE, StartError
 
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 selects a free port.")]
 Host = Annotated[str, typer.Option("--host", help="Address to listen on; only loopback, because there is no login.")]
+BehindProxy = Annotated[
+    bool, typer.Option("--behind-proxy", help="Allow any address: only a proxy with a login can reach it.")
+]
 
 
 def add_to(application: typer.Typer) -> None:
@@ -19,7 +22,9 @@ def add_to(application: typer.Typer) -> None:
     application.command()(serve)
 
 
-def serve(home: Home = DEFAULT_HOME, port: Port = 19080, host: Host = "127.0.0.1") -> None:
+def serve(
+    home: Home = DEFAULT_HOME, port: Port = 19080, host: Host = "127.0.0.1", *, behind_proxy: BehindProxy = False
+) -> None:
     """Serve the web console: findings, runs, jobs, hosts and runbooks, without changing anything; Ctrl-C stops it.
 
     Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home.
@@ -29,7 +34,7 @@ def serve(home: Home = DEFAULT_HOME, port: Port = 19080, host: Host = "127.0.0.1
 
     settings = settings_of_stack(home)
     try:
-        listener = server.open_listener(host, port)
+        listener = server.open_listener(host, port, protected=behind_proxy)
     except server.ListenError as error:
         raise StartError(str(error), USAGE if error.remote else MISSING) from error
     with listener:

@@ -101,3 +101,9 @@ def test_port_in_use_is_a_sentence():
         port = listener.getsockname()[1]
         with pytest.raises(ListenError, match=f"127.0.0.1:{port}.*--port"):
             open_listener("127.0.0.1", port)
+
+
+def test_protected_console_listens_on_any_address() -> None:
+    """Behind a proxy, the console listens on an address that other machines could reach."""
+    with open_listener("0.0.0.0", 0, protected=True) as listener:
+        assert listener.getsockname()[0] == "0.0.0.0"

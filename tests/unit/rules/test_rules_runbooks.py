@@ -56,4 +56,4 @@ def test_every_runbook_has_a_first_step() -> None:
         assert "SELECT" not in step
         assert " 2. " not in step
     assert first_step("no steps") == ""
-    assert first_step("1. Look\n   here:\n   ```sql\n   SELECT 1\n   ```\n2. Then") == "Look here"
+    assert first_step("1. Look.\n   The rows:\n   ```sql\n   SELECT 1\n   ```\n2. Then") == "Look."
