@@ -31,6 +31,7 @@ KINDS = (
     "PodDisruptionBudget",
     "Role",
     "RoleBinding",
+    "Service",
     "ServiceAccount",
 )
 SECRET_SETTINGS = {"SPARKFUSE_CLICKHOUSE_URL", "SPARKFUSE_SIGNING_KEY", "SPARKFUSE_APPROVE_KEY"}
@@ -222,6 +223,7 @@ def test_commands_can_run(environment: str, pod: Pod):
     context = known.commands[command[1]].make_context(command[1], command[2:])
     expected = {
         "canary": ("every", 60),
+        "serve": ("port", 19080),
         "ship": ("places", ["/var/log/spark-events"]),
         "watch-pods": ("cluster", command[-1]),
     }
@@ -238,6 +240,10 @@ def can_be_run(module: str) -> bool:
 @each_process
 def test_probes_ask_the_metrics_port(environment: str, pod: Pod):
     """Each probe requests the page and port that the process serves."""
+    if pod.name.endswith("-console"):
+        page = {"path": "/healthz", "port": "http", "httpHeaders": [{"name": "Host", "value": "localhost"}]}
+        assert (pod.ports, pod.container["livenessProbe"]["httpGet"]) == ({"http": 19080}, page)
+        return
     assert pod.ports == {"metrics": int(pod.values["SPARKFUSE_METRICS_PORT"])}
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
         assert pod.container[probe]["httpGet"] == {"path": "/metrics", "port": "metrics"}
@@ -309,13 +315,14 @@ def test_network_policies_cover_every_pod(environment: str):
 
 @each_environment
 def test_only_connections_of_a_process_are_open(environment: str):
-    """The loader may reach the store, the sender Alertmanager, Flink the object store and the API of Kubernetes.
+    """The loader and the console may reach the store, the sender Alertmanager, Flink the object store and the API of Kubernetes.
 
     The pod watcher may reach the API of Kubernetes.
     """
     everywhere = {53, *kafka_ports(environment)}
     expected = {
         "sparkfuse-loader": {8123, 8443},
+        "sparkfuse-console": {8123, 8443},
         "sparkfuse-sender": {9093},
         "sparkfuse-pod-watcher": {443, 6443},
         "sparkfuse-windows-jobmanager": {443, 6443},
@@ -331,6 +338,23 @@ def test_only_connections_of_a_process_are_open(environment: str):
                 opened |= {port["port"] for rule in rules for port in rule.get("ports", [])}
         assert opened - everywhere <= expected.get(pod.name, set())
         assert everywhere <= opened
+
+
+@each_environment
+def test_only_a_proxy_reaches_the_console(environment: str):
+    """The console has no login, so its policy names the pods that may connect, and its service selects its pod."""
+    (pod,) = (each for each in pods(environment) if each.name == "sparkfuse-console")
+    rules = [
+        rule
+        for policy in manifests(environment, "NetworkPolicy")
+        if selects(policy["spec"]["podSelector"], pod.labels)
+        for rule in policy["spec"].get("ingress", [])
+        if {"protocol": "TCP", "port": "http"} in rule["ports"]
+    ]
+    (service,) = (each for each in manifests(environment, "Service") if each["metadata"]["name"] == pod.name)
+
+    assert [bool(rule["from"]) for rule in rules] == [True]
+    assert service["spec"]["selector"].items() <= pod.labels.items()
 
 
 def kafka_ports(environment: str) -> set[int]:
