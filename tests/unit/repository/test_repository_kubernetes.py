@@ -315,7 +315,7 @@ def test_network_policies_cover_every_pod(environment: str):
 
 @each_environment
 def test_only_connections_of_a_process_are_open(environment: str):
-    """The loader and the console may reach the store, the sender Alertmanager, Flink the object store and the API of Kubernetes.
+    """The loader and the console reach the store, the sender Alertmanager, Flink the object store and Kubernetes.
 
     The pod watcher may reach the API of Kubernetes.
     """
