@@ -39,6 +39,10 @@ class KafkaUnavailableError(RuntimeError):
     """Kafka, a topic or a permission that the process needs is not available; the message is one sentence."""
 
 
+class BrokerNotReadyError(KafkaUnavailableError):
+    """No broker answers, or one answers that it cannot; later, it may answer without a change of the settings."""
+
+
 @dataclass(frozen=True)
 class FoundTopic:
     """A topic of the broker; its ``id`` differs from that of a deleted topic of the same name."""
@@ -225,15 +229,24 @@ class KafkaAccess:
     def _unavailable(self, error: KafkaException, what: str) -> KafkaUnavailableError:
         # If TLS fails, the client raises only a timeout, and reports the cause in a separate TLS error.
         of_tls = [each for each in self._errors if "SSL" in each.str()]
-        return KafkaUnavailableError(explain(self._settings, of_tls[-1] if of_tls else error.args[0], what))
+        reason = of_tls[-1] if of_tls else error.args[0]
+        kind = KafkaUnavailableError if of_tls or reason.code() in _denials() else BrokerNotReadyError
+        return kind(explain(self._settings, reason, what))
 
 
 def missing_topics(settings: Settings, names: Iterable[str]) -> str:
     """Return a sentence that names the topics that do not exist."""
     return (
-        f"Kafka at {settings.kafka_bootstrap} has no topic {', '.join(names)}: `sparkfuse up` and "
-        "`sparkfuse kafka topics` create the topics of contracts/topics.yaml"
+        f"Kafka at {settings.kafka_bootstrap} has no topic {', '.join(names)}: {_creators(settings)} the topics of "
+        "contracts/topics.yaml"
     )
+
+
+def _creators(settings: Settings) -> str:
+    """Return the commands that create the topics, with their verb."""
+    if settings.kafka_name:
+        return f"`SPARKFUSE_KAFKA_CONFIG={settings.kafka_config_file} sparkfuse kafka topics` creates"
+    return "`sparkfuse up` and `sparkfuse kafka topics` create"
 
 
 def explain(settings: Settings, error: KafkaError, what: str = "use it") -> str:
@@ -245,21 +258,30 @@ def explain(settings: Settings, error: KafkaError, what: str = "use it") -> str:
 
     bootstrap = settings.kafka_bootstrap
     reason = _STATE.sub("", _ADDRESS.sub("", error.str()))
-    if error.code() in {
-        KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED,
-        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-    }:  # fmt: skip
+    if error.code() in _denials():
         return _denied(settings, what)
     if error.code() == KafkaError._AUTHENTICATION:  # noqa: SLF001
         return f"Kafka at {bootstrap} refuses the login of {principal(settings)}: {reason}"
     if "SSL" in reason:
         return f"the TLS connection to Kafka at {bootstrap} fails: {reason}"
     if error.code() < 0:  # these are errors of the client itself: no broker answered, or no broker answered in time
+        file = str(settings.kafka_config_file) if settings.kafka_name else "SPARKFUSE_KAFKA_CONFIG"
+        address = f"bootstrap.servers in {file}" if settings.kafka_name else "SPARKFUSE_KAFKA_BOOTSTRAP"
         return (
-            f"no Kafka broker answers at {bootstrap}: is SPARKFUSE_KAFKA_BOOTSTRAP right, is it running, and does "
-            f"SPARKFUSE_KAFKA_CONFIG have the security that it requires? ({reason})"
+            f"no Kafka broker answers at {bootstrap}: is {address} right, is it running, and does "
+            f"{file} have the security that it requires? ({reason})"
         )
     return f"Kafka at {bootstrap} answers with an error: {reason}"
+
+
+def _denials() -> frozenset[int]:
+    """Return the codes with which a broker denies an operation."""
+    from confluent_kafka import KafkaError
+
+    return frozenset({
+        KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    })  # fmt: skip
 
 
 def principal(settings: Settings) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +19,8 @@ FUSE_MODES = ("off", "shadow", "warn", "act")
 DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_KAFKA_BOOTSTRAP": "127.0.0.1:19092",
     "SPARKFUSE_KAFKA_CONFIG": "",
+    "SPARKFUSE_SOURCES": "",
+    "SPARKFUSE_SOURCE": "",
     "SPARKFUSE_TOPIC_PREFIX": "sparkfuse",
     "SPARKFUSE_CLICKHOUSE_URL": "http://127.0.0.1:18123",
     "SPARKFUSE_HOME": ".sparkfuse",
@@ -40,8 +42,14 @@ DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_RUNBOOK_URL": "",
 }
 _ADDRESS = re.compile(r"[^\s:,/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
+_SOURCES_FORM = (
+    "name=file, or several with commas; each name has at most 20 of a-z, 0-9 and '-', starts with a letter and occurs "
+    "once, and each file is there"
+)
 Value = TypeVar("Value")
 _PREFIX = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
+# A source's name is part of the names of processes, consumer groups and Kubernetes objects, which are limited.
+_SOURCE = re.compile(r"[a-z]([a-z0-9-]{0,18}[a-z0-9])?")
 
 
 class SettingError(ValueError):
@@ -49,8 +57,20 @@ class SettingError(ValueError):
 
 
 @dataclass(frozen=True)
+class Source:
+    """A Kafka cluster with facts, in addition to the home cluster: its name, and the properties file of its clients."""
+
+    name: str
+    kafka_config_file: Path
+
+
+@dataclass(frozen=True)
 class Settings:
-    """The settings that all processes share, such as the addresses of Kafka and ClickHouse."""
+    """The settings that all processes share, such as the addresses of Kafka and ClickHouse.
+
+    ``source`` is the name of the source whose facts this process handles; it is empty for the home cluster.
+    ``kafka_name`` is the name of the source at ``kafka_bootstrap``; it is empty for the home cluster.
+    """
 
     kafka_bootstrap: str
     kafka_config_file: Path | None
@@ -71,6 +91,9 @@ class Settings:
     console_url: str
     dashboard_url: str
     runbook_url: str
+    sources: tuple[Source, ...] = ()
+    source: str = ""
+    kafka_name: str = ""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -91,7 +114,12 @@ class Settings:
         file_bootstrap = kafka_file_properties(kafka_config_file).get(BOOTSTRAP)
         if file_bootstrap and not given.get("SPARKFUSE_KAFKA_BOOTSTRAP", "").strip():
             values["SPARKFUSE_KAFKA_BOOTSTRAP"] = file_bootstrap
+        sources = read("SPARKFUSE_SOURCES", _sources, _SOURCES_FORM)
+        names = [each.name for each in sources]
+        one_of = f"one of the names in SPARKFUSE_SOURCES: {', '.join(names) or 'none is set'}"
         return cls(
+            sources=sources,
+            source=read("SPARKFUSE_SOURCE", lambda text: _checked(text, not text or text in names), one_of),
             kafka_config_file=kafka_config_file,
             kafka_bootstrap=read("SPARKFUSE_KAFKA_BOOTSTRAP", _addresses, "host:port, or several with commas"),
             topic_prefix=read("SPARKFUSE_TOPIC_PREFIX", _prefix, "letters, digits, '.', '_' and '-', at most 200"),
@@ -114,18 +142,49 @@ class Settings:
             or docs_url(console_url),
         )
 
+    def job_name(self, job: str) -> str:
+        """Return the name of this process if it runs ``job``, such as ``windows`` or ``windows-eu``."""
+        return f"{job}-{self.source}" if self.source else job
+
+    def at_source(self, name: str | None = None) -> Settings:
+        """Return these settings with the Kafka cluster of a source, by default of this process's source.
+
+        Returns the settings unchanged for the home cluster, whose name is empty. Raises SettingError if the source's
+        file cannot be used or has no valid ``bootstrap.servers``.
+        """
+        chosen = self.source if name is None else name
+        if not chosen:
+            return self
+        file = next(each.kafka_config_file for each in self.sources if each.name == chosen)
+        address = kafka_file_properties(file, setting=f"SPARKFUSE_SOURCES: {chosen}").get(BOOTSTRAP, "")
+        try:
+            bootstrap = _addresses(address)
+        except ValueError as error:
+            raise SettingError(
+                f"SPARKFUSE_SOURCES: {chosen}={str(file)!r} is invalid: {BOOTSTRAP}={address!r} must be host:port, or "
+                "several with commas"
+            ) from error
+        return replace(self, kafka_bootstrap=bootstrap, kafka_config_file=file, kafka_name=chosen)
+
 
 def kafka_file_properties(
-    path: Path | None, names: Callable[[Mapping[str, str]], Mapping[str, str]] = librdkafka_properties
+    path: Path | None,
+    names: Callable[[Mapping[str, str]], Mapping[str, str]] = librdkafka_properties,
+    setting: str = "SPARKFUSE_KAFKA_CONFIG",
 ) -> Mapping[str, str]:
-    """Return the properties in the file of SPARKFUSE_KAFKA_CONFIG, translated by ``names``; empty if there is no file.
+    """Return the properties in the file of ``setting``, translated by ``names``; empty if there is no file.
 
     Raises SettingError if the file cannot be used.
     """
     try:
         return names(read_properties(path)) if path else {}
     except (PropertiesFileError, KafkaPropertyError) as error:
-        raise SettingError(f"SPARKFUSE_KAFKA_CONFIG={str(path)!r} is invalid: {error}") from error
+        raise SettingError(f"{setting}={str(path)!r} is invalid: {error}") from error
+
+
+def read_sources(text: str) -> tuple[Source, ...]:
+    """Return the sources in a value of SPARKFUSE_SOURCES. Raises SettingError."""
+    return Settings.from_environment({"SPARKFUSE_SOURCES": text}).sources
 
 
 def _checked(text: str, holds: bool) -> str:
@@ -136,6 +195,14 @@ def _checked(text: str, holds: bool) -> str:
 
 def _addresses(text: str) -> str:
     return _checked(text, all(_ADDRESS.fullmatch(part.strip()) for part in text.split(",")))
+
+
+def _sources(text: str) -> tuple[Source, ...]:
+    pairs = [entry.partition("=") for entry in text.split(",")] if text else []
+    found = tuple(Source(name.strip(), Path(file.strip())) for name, _, file in pairs)
+    holds = all(_SOURCE.fullmatch(each.name) and each.kafka_config_file.is_file() for each in found)
+    _checked(text, holds and len({each.name for each in found}) == len(found))
+    return found
 
 
 def _prefix(text: str) -> str:

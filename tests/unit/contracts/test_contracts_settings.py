@@ -53,11 +53,60 @@ def test_environment_overrides_the_defaults(tmp_path, monkeypatch) -> None:
     assert settings.config_file == Path("sparkfuse.yaml")
 
 
+def test_source_has_its_own_broker_and_login(tmp_path) -> None:
+    """Settings at a source have the broker and the file of the source; all other settings are those of the process."""
+    eu, us = tmp_path / "eu.properties", tmp_path / "us.properties"
+    eu.write_text("bootstrap.servers=eu:9092\nsasl.mechanism=PLAIN\n")
+    us.write_text("bootstrap.servers=us:9092\n")
+    home = Settings.from_environment({"SPARKFUSE_SOURCES": f"eu={eu}, us = {us}", "SPARKFUSE_SOURCE": "us"})
+
+    assert [source.name for source in home.sources] == ["eu", "us"]
+    assert (home.at_source().kafka_bootstrap, home.at_source().kafka_config_file) == ("us:9092", us)
+    assert home.at_source("eu").kafka_bootstrap == "eu:9092"
+    assert home.at_source("") == home
+    assert (home.job_name("windows"), Settings.from_environment({}).job_name("windows")) == ("windows-us", "windows")
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("security.protocol=SSL\n", "bootstrap.servers=''"),
+        ("bootstrap.servers=eu\n", "bootstrap.servers='eu'"),
+        ("bootstrap.servers=eu:1\nacks=all\n", "acks"),
+    ],
+)
+def test_error_names_the_source_and_the_property(tmp_path, text, key) -> None:
+    """The error for the file of a source names the source, the file and the property."""
+    file = tmp_path / "eu.properties"
+    file.write_text(text)
+    settings = Settings.from_environment({"SPARKFUSE_SOURCES": f"eu={file}"})
+
+    with pytest.raises(SettingError) as refused:
+        settings.at_source("eu")
+
+    assert str(refused.value).startswith("SPARKFUSE_SOURCES: eu=")
+    assert str(file) in str(refused.value)
+    assert key in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "value", ["eu", "eu=/nowhere", "EU={file}", "eu={file},eu={file}", "eu={file},", "{long}={file}"]
+)
+def test_list_of_sources_is_checked(tmp_path, value) -> None:
+    """Each source has a short name that occurs once, and a file that is there."""
+    file = tmp_path / "eu.properties"
+    file.write_text("")
+
+    with pytest.raises(SettingError, match=r"^SPARKFUSE_SOURCES=.* is invalid: it must be name=file"):
+        Settings.from_environment({"SPARKFUSE_SOURCES": value.replace("{file}", str(file)).replace("{long}", "e" * 21)})
+
+
 @pytest.mark.parametrize(
     ("key", "value", "right"),
     [
         ("SPARKFUSE_KAFKA_BOOTSTRAP", "localhost", "host:port"),
         ("SPARKFUSE_KAFKA_CONFIG", "/nowhere/kafka.properties", "a file that is there"),
+        ("SPARKFUSE_SOURCE", "eu", "one of the names in SPARKFUSE_SOURCES: none is set"),
         ("SPARKFUSE_TOPIC_PREFIX", "a b", "letters, digits"),
         ("SPARKFUSE_CLICKHOUSE_URL", "127.0.0.1:18123", "http://127.0.0.1:18123"),
         ("SPARKFUSE_ALERTMANAGER_URLS", "http://a,b", "addresses like"),
