@@ -31,6 +31,12 @@ KAFKA_ERRORS = Metric(
 RESTARTS = Metric("sparkfuse_process_restarts_total", "counter", "Restarts by the supervisor.", ("process",))
 
 TICKS_SENT = Metric("sparkfuse_ticks_sent_total", "counter", "Ticks sent to close windows of idle partitions.")
+SOURCE_UP = Metric(
+    "sparkfuse_source_up",
+    "gauge",
+    "Whether the Kafka cluster of the source accepted the last ticks (1) or not (0).",
+    ("source",),
+)
 LIVE_ROWS = Metric("sparkfuse_live_rows_total", "counter", "Live rows processed.", ("view",))
 ROWS_TO_PYTHON = Metric(
     "sparkfuse_rows_to_python_total", "counter", "Live rows that the detect job passed to its Python steps.", ("view",)

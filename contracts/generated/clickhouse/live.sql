@@ -17,6 +17,7 @@ CREATE TABLE IF NOT EXISTS live (
   `run_deadline_ms` Nullable(Int64),
   `row_epoch_ms` Nullable(Int64),
   `incomplete_since_ms` Nullable(Int64),
+  `source` Nullable(String),
   `stage_stage_id` Nullable(Int32),
   `stage_stage_attempt` Nullable(Int32),
   `stage_name` Nullable(String),

@@ -136,13 +136,14 @@ class LiveView:
 
     def add(self, records: Sequence[bytes | None], watched: Iterable[Run] = ()) -> tuple[list[tuple[int, str]],
                                                                                        list[Ending]]:  # fmt: skip
-        """Add records of the topic ``live``.
+        """Add records of the topic ``live``; rows of sources are ignored, because their hooks read another cluster.
 
         Returns the index of each record that is not a LiveRow, with the reason, and the endings of the ``watched``
         runs.
         """
         decoded = self._decoder.decode(records)
         rows = pa.table(decoded.batches)
+        rows = rows.filter(pc.equal(pc.fill_null(rows["source"], ""), ""))
         self._note_applications(rows)
         for view, names in self._columns.items():
             row = view_specs()[view].row

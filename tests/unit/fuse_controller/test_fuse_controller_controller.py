@@ -340,6 +340,16 @@ def test_silent_applications_do_not_count_as_running(make_controller, show):
     assert controller.view.running_applications(NOW_MS) == {"prod": 1}
 
 
+def test_rows_of_a_source_are_ignored(make_controller):
+    """Hooks of a source read another Kafka cluster, so the controller does not evaluate rows of the source."""
+    controller = make_controller("act")
+    row = live_row("app-2")
+    row.source = "eu"
+    controller.view.add([live_row("app-1").SerializeToString(), row.SerializeToString()])
+
+    assert {scope.run.app_id for scope in controller.view.evaluate(NOW_MS)} == {"app-1"}
+
+
 def test_invalid_rows_are_rejected_by_index(make_controller):
     """The controller returns the index of each invalid record, and adds the valid records."""
     controller = make_controller("act")
