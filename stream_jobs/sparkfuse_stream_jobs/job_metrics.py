@@ -57,13 +57,19 @@ def serve_metrics(settings: Settings, *, with_job: bool = True) -> CollectorRegi
     port cannot be used.
     """
     registry = CollectorRegistry()
-    if with_job and not on_cluster():
-        registry.register(MiniClusterMetrics())
+    if with_job:
+        add_job_metrics(registry)
     try:
         metrics_server.serve_metrics(settings, registry)
     except metrics_server.MetricsPortError as error:
         raise MissingPartError(str(error)) from error
     return registry
+
+
+def add_job_metrics(registry: CollectorRegistry) -> None:
+    """Add the metrics of the job to the registry if the job runs in a mini cluster of this process."""
+    if not on_cluster():
+        registry.register(MiniClusterMetrics())
 
 
 def step_counter(context: RuntimeContext, metric: Metric, *values: str) -> Any:

@@ -45,6 +45,7 @@ def run_job(name: str, submit: Submit) -> int:
     _stop_on_signals(stop, started)
     try:
         settings = Settings.from_environment()
+        name = settings.job_name(name)
         if on_cluster():
             with submit(settings) as job:
                 started.set()

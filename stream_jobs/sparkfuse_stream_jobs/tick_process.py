@@ -10,10 +10,11 @@ import signal
 import sys
 import threading
 
-from sparkfuse_contracts.kafka_access import KafkaUnavailableError, require_access
+from sparkfuse_contracts.kafka_access import KafkaUnavailableError
 from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_stream_jobs.errors import StartError
 from sparkfuse_stream_jobs.job_metrics import serve_metrics
+from sparkfuse_stream_jobs.sources import require_topics, source_up
 from sparkfuse_stream_jobs.ticks import Ticks, ticks_sent
 
 KAFKA_EXIT_CODE = 3
@@ -27,14 +28,15 @@ def main() -> int:
         signal.signal(number, lambda *_: stop.set())
     try:
         settings = Settings.from_environment()
-        topics = require_access(settings, "windows")
-        sent = ticks_sent(serve_metrics(settings, with_job=False))
+        registry = serve_metrics(settings, with_job=False)
+        sent, up = ticks_sent(registry), source_up(settings, registry).set if settings.source else None
+        partitions = require_topics(settings, waits=True)
     except (KafkaUnavailableError, StartError, SettingError) as error:
         print(f"sparkfuse ticks: {error}", file=sys.stderr)
         if isinstance(error, KafkaUnavailableError):
             return KAFKA_EXIT_CODE
         return error.exit_code if isinstance(error, StartError) else StartError.exit_code
-    with Ticks(settings, [len(topics[name].partitions) for name in ("facts", "live")], sent.inc):
+    with Ticks(settings, partitions, sent.inc, up):
         stop.wait()
     return 0
 

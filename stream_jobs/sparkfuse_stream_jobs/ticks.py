@@ -96,10 +96,18 @@ class Ticks:
     """Sends ticks from a separate thread while the context is open.
 
     A tick that cannot be delivered is dropped after a few seconds, because the next tick replaces it. ``partitions``
-    are the numbers of partitions of the topics ``facts`` and ``live`` at the start; new partitions are found.
+    are the numbers of partitions of the topics ``facts`` and ``live`` at the start; new partitions are found. The topic
+    ``facts`` is on the cluster of the source, and ``live`` on the home cluster. ``count`` is called for each delivered
+    tick. ``up`` is called after each tick, with 1 if the last tick of each application id was delivered, else 0.
     """
 
-    def __init__(self, settings: Settings, partitions: Sequence[int], count: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        partitions: Sequence[int],
+        count: Callable[[], None] = lambda: None,
+        up: Callable[[float], None] | None = None,
+    ) -> None:
         from confluent_kafka import Producer
 
         self._partitions = tuple(partitions)
@@ -107,14 +115,18 @@ class Ticks:
         self._count = count
         self._interval_ms = min(INTERVAL_MS, settings.window_ms)
         self._topic = topic_name("facts", settings.topic_prefix)
-        self._topics = (self._topic, topic_name("live", settings.topic_prefix))
+        self._up = up or (lambda _: None)
+        self._dropped: set[str] = set()
         self._looked_at = time.monotonic()
         own = {
             "linger.ms": 0,
             "message.timeout.ms": 5000,
-            "log.connection.close": False,
+            # This class logs when ticks begin to fail. The client would log each of several connections a second.
+            "log_level": 0,
         }
-        self._producer = Producer(producer_configuration(settings, own))
+        self._producer = Producer(producer_configuration(settings.at_source(), own))
+        home = Producer(producer_configuration(settings, own)) if settings.source else self._producer
+        self._clusters = ((self._producer, self._topic), (home, topic_name("live", settings.topic_prefix)))
         self._clock = BrokerClock()
         self._stop = threading.Event()
         self._failing = False
@@ -147,7 +159,7 @@ class Ticks:
         from confluent_kafka import KafkaException
 
         try:
-            found = [self._producer.list_topics(name, timeout=ANSWER_SECONDS).topics[name] for name in self._topics]
+            found = [client.list_topics(name, timeout=ANSWER_SECONDS).topics[name] for client, name in self._clusters]
         except KafkaException as error:
             self._log_delivery(error.args[0])
             return
@@ -156,10 +168,12 @@ class Ticks:
         if all(counts) and counts != self._partitions:
             LOG.info("the topics `facts` and `live` now have %d and %d partitions", *counts)
             self._partitions, self._names = counts, clock_app_ids(*counts)
+            self._dropped &= set(self._names)
 
     def _send(self, now_ms: float) -> None:
         def delivered(error: Any, message: Any) -> None:
             self._log_delivery(error)
+            self.note_delivery(message.key().decode(), delivered=error is None)
             if error is None:
                 self._count()
                 self._clock.add_sample(now_ms, message.timestamp()[1])
@@ -171,6 +185,14 @@ class Ticks:
                 self._producer.produce(self._topic, fact.SerializeToString(), name, on_delivery=delivered)
             except BufferError as error:
                 self._log_delivery(error)
+
+    def note_delivery(self, name: str, *, delivered: bool) -> None:
+        """Note whether a tick of an application id was delivered, and report whether the cluster accepts all ticks."""
+        if delivered:
+            self._dropped.discard(name)
+        elif name in self._names:
+            self._dropped.add(name)
+        self._up(not self._dropped)
 
     def _log_delivery(self, error: object) -> None:
         if error is not None and not self._failing:

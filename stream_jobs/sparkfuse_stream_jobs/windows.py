@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sparkfuse_contracts.assets import asset
-from sparkfuse_contracts.kafka_access import require_access
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_stream_jobs.environment import create_tables, fill, table_environment
-from sparkfuse_stream_jobs.job_metrics import serve_metrics
+from sparkfuse_stream_jobs.job_metrics import add_job_metrics, serve_metrics
 from sparkfuse_stream_jobs.operator_uids import start
 from sparkfuse_stream_jobs.placement import runs_beside_job
 from sparkfuse_stream_jobs.process import run_job
+from sparkfuse_stream_jobs.sources import require_topics, source_up
 from sparkfuse_stream_jobs.ticks import DISCOVERY_MS, IDLE_MS, Ticks, ticks_sent
 
 if TYPE_CHECKING:
@@ -98,27 +98,37 @@ def statement(name: str, settings: Settings) -> str:
         "window_seconds": f"{settings.window_ms / 1000:.3f}",
         "idle_ms": str(IDLE_MS),
         "discovery_ms": str(DISCOVERY_MS),
+        "source": settings.source,
+        "origin": f"{settings.source}:" if settings.source else "",
     }
-    return fill(asset("sparkfuse_stream_jobs", "sql", f"{name}.sql").read_text(), settings, **values)
+    kafka = settings.at_source() if name == "facts" else settings
+    return fill(asset("sparkfuse_stream_jobs", "sql", f"{name}.sql").read_text(), kafka, **values)
 
 
 @contextlib.contextmanager
 def submit(settings: Settings) -> Iterator[Any]:
     """Start the job and its ticks, and yield the client of the job; `flink run` starts the job only.
 
-    Raises MissingPartError if a jar or Java is missing, and KafkaUnavailableError.
+    The job of a source waits until the Kafka cluster of the source answers, except with `flink run`. Raises
+    MissingPartError if a jar or Java is missing, and KafkaUnavailableError.
     """
-    topics = require_access(settings, "windows")
+    beside = runs_beside_job()
+    # The supervisor regards the metrics as the sign that the job runs, so the job of a source serves them before it
+    # waits for its cluster, and the job of the home cluster after its start.
+    early = serve_metrics(settings, with_job=False) if beside and settings.source else None
+    up = source_up(settings, early).set if early else None
+    partitions = require_topics(settings, waits=early is not None)
     environment, tables = table_environment(
-        "windows", settings, mini_cluster={"taskmanager.memory.managed.size": MANAGED_MEMORY}
+        settings.job_name("windows"), settings, mini_cluster={"taskmanager.memory.managed.size": MANAGED_MEMORY}
     )
     job = start(environment, define(tables, settings), UIDS)
-    if not runs_beside_job():
+    if not beside:
         yield job
         return
-    # Metrics start after the job, because the supervisor regards the metrics as the sign that the job runs.
-    sent = ticks_sent(serve_metrics(settings))
-    with Ticks(settings, [len(topics[name].partitions) for name in ("facts", "live")], sent.inc):
+    if early:
+        add_job_metrics(early)
+    sent = ticks_sent(early or serve_metrics(settings))
+    with Ticks(settings, partitions, sent.inc, up):
         yield job
 
 

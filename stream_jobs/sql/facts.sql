@@ -51,5 +51,6 @@ CREATE TEMPORARY TABLE facts (
   'scan.startup.mode' = 'earliest-offset',
   'scan.topic-partition-discovery.interval' = '{discovery_ms} ms',
   'scan.watermark.idle-timeout' = '{idle_ms} ms',
-  'value.format' = 'sparkfuse-fact'
+  'value.format' = 'sparkfuse-fact',
+  'value.sparkfuse-fact.cluster' = '{source}'
 )

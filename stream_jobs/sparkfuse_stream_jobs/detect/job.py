@@ -38,16 +38,17 @@ if TYPE_CHECKING:
 NAME = "detect"
 # Event time is the end of the windows. Event time stops during an outage of the windows job, so rows that are late do
 # not count as missing. Event time advances when a later window begins, because the rows of one window arrive together.
+# Rows of other sources do not advance it: each source has a detect job, and so a clock, of its own.
 _LIVE = """
 CREATE TABLE live_by_window (
   `live_row` BYTES,
-  `window_end` AS TO_TIMESTAMP_LTZ(decode_window_end(`live_row`), 3),
+  `window_end` AS TO_TIMESTAMP_LTZ(decode_window_end(`live_row`, '{source}'), 3),
   WATERMARK FOR `window_end` AS `window_end` - INTERVAL '0.001' SECOND
 ) WITH (
   'connector' = 'kafka',
   'topic' = '{topic}',
   'properties.bootstrap.servers' = '{bootstrap}',
-  'properties.group.id' = '{prefix}.detect',
+  'properties.group.id' = '{group}',
   'properties.isolation.level' = 'read_committed',
   'properties.auto.offset.reset' = 'earliest',
   'scan.startup.mode' = 'group-offsets',
@@ -104,7 +105,7 @@ def build(settings: Settings, catalog: Catalog, options: Options) -> tuple[Strea
     """Start the environment and plan the job; ``operator_uids.start`` runs it."""
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
     environment, tables = table_environment(
-        NAME, settings, program=PYTHON_STATE, mini_cluster=mini_cluster_options(settings, options)
+        settings.job_name(NAME), settings, program=PYTHON_STATE, mini_cluster=mini_cluster_options(settings, options)
     )
     _define(tables, settings)
     # Identifies this run of the job to the functions that share the bounds of stages.
@@ -129,7 +130,7 @@ def mini_cluster_options(settings: Settings, options: Options) -> dict[str, str]
         return {}
     # The Python steps run as threads of this process instead of separate processes. Threads take a quarter of the
     # memory, need no worker processes, and let this process serve the metrics of the steps.
-    starter = write_starter((settings.home / "scratch" / "detect-python").absolute())
+    starter = write_starter((settings.home / "scratch" / f"{settings.job_name(NAME)}-python").absolute())
     return {
         "execution.target": "local",
         "python.executable": str(starter),
@@ -141,8 +142,10 @@ def _define(tables: StreamTableEnvironment, settings: Settings) -> None:
     """Define the functions of the prefilters and the source table."""
     for name, java_class in FUNCTIONS.items():
         tables.execute_sql(f"CREATE TEMPORARY SYSTEM FUNCTION {name} AS '{java_class}' LANGUAGE JAVA")
-    times = {"discovery_ms": str(DISCOVERY_MS), "idle_ms": str(IDLE_MS)}
-    tables.execute_sql(fill(_LIVE, settings, topic=topic_name("live", settings.topic_prefix), **times))
+    values = {"discovery_ms": str(DISCOVERY_MS), "idle_ms": str(IDLE_MS), "source": settings.source}
+    group = ".".join(filter(None, (settings.topic_prefix, NAME, settings.source)))
+    topic = topic_name("live", settings.topic_prefix)
+    tables.execute_sql(fill(_LIVE, settings, topic=topic, group=group, **values))
 
 
 def _rows_with_expectations(tables: StreamTableEnvironment, settings: Settings, catalog: Catalog, run: str) -> str:

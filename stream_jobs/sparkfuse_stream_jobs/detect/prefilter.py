@@ -57,7 +57,10 @@ _BOUNDED = (
 
 
 def decoded_sql(catalog: Catalog, window_ms: int) -> str:
-    """Return a query of all records of ``live_by_window``, decoded, with the columns that the first filter needs."""
+    """Return a query of the records of ``live_by_window`` of this source, decoded, with columns for the first filter.
+
+    The rows of other sources have an end before the epoch.
+    """
     holds = " ".join(f"WHEN '{view_specs()[view].row}' THEN {may_match_sql(catalog, view)}" for view in FILTERED)
     without_python = may_match_sql(catalog, "stage_live", _WITHOUT_PYTHON)
     return (
@@ -65,7 +68,8 @@ def decoded_sql(catalog: Catalog, window_ms: int) -> str:
         f"COALESCE(CASE `kind` {holds} ELSE TRUE END, FALSE) AS `holds`, "
         f"COALESCE(CASE `kind` WHEN 'stage' THEN {without_python} END, FALSE) AS `holds_without_python`, "
         f"{_INCOMPLETE}, {_linger_sql(catalog, window_ms, FILTERED)} AS `linger_ms`, {_BOUNDED}, `window_end` "
-        "FROM live_by_window, LATERAL TABLE(decode_live_row(`live_row`)) AS decoded"
+        "FROM (SELECT * FROM live_by_window WHERE `window_end` >= TO_TIMESTAMP_LTZ(0, 3)) AS of_source, "
+        "LATERAL TABLE(decode_live_row(`live_row`)) AS decoded"
     )
 
 

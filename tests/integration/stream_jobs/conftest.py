@@ -25,7 +25,8 @@ class RunningJob:
 
     def __init__(self, module: str, environment: dict[str, str], log: Path) -> None:
         self._log = log
-        self._lock = Path(environment["SPARKFUSE_HOME"], f"{module.rpartition('.')[2]}.lock")
+        name = "-".join(filter(None, (module.rpartition(".")[2], environment.get("SPARKFUSE_SOURCE"))))
+        self._lock = Path(environment["SPARKFUSE_HOME"], f"{name}.lock")
         self._lock.unlink(missing_ok=True)
         with log.open("ab") as output:
             self._process = subprocess.Popen(

@@ -19,8 +19,8 @@ class ScriptedApplication:
     ``start_ms`` is the start by the application's clock, which can differ from the broker's clock.
     """
 
-    def __init__(self, bootstrap: str, topic: str, app_id: str, start_ms: int) -> None:
-        self.app_id, self.start_ms, self._topic = app_id, start_ms, topic
+    def __init__(self, bootstrap: str, topic: str, app_id: str, start_ms: int, cluster: str = "test") -> None:
+        self.app_id, self.start_ms, self._topic, self._cluster = app_id, start_ms, topic, cluster
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap,
@@ -41,7 +41,7 @@ class ScriptedApplication:
         """
         fact = fact_pb2.Fact(
             event_time_ms=self.start_ms,
-            cluster="test",
+            cluster=self._cluster,
             app_id=self.app_id,
             app_attempt=1,
             app_start_ms=self.start_ms,

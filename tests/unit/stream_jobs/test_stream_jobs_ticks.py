@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from sparkfuse_stream_jobs.ticks import PHASE_MS, BrokerClock, clock_app_ids, murmur2
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_stream_jobs.ticks import PHASE_MS, BrokerClock, Ticks, clock_app_ids, murmur2
 
 
 @pytest.mark.parametrize(
@@ -44,3 +45,19 @@ def test_tick_arrives_just_after_a_full_second_of_the_broker(ahead_ms: float) ->
 
         assert (sent_ms + ahead_ms) % 1000 == PHASE_MS
         assert 0 < sent_ms - now_ms <= 1000
+
+
+def test_source_is_up_while_every_partition_gets_ticks() -> None:
+    """One partition without ticks is enough to report the cluster as away; a tick of an old key changes nothing."""
+    up: list[float] = []
+    ticks = Ticks(Settings.from_environment({}), (2, 2), up=up.append)
+    for name, delivered in (
+        ("clock-0", True),
+        ("clock-1", False),
+        ("clock-0", True),
+        ("gone", False),
+        ("clock-1", True),
+    ):
+        ticks.note_delivery(name, delivered=delivered)
+
+    assert up == [1, 0, 0, 0, 1]

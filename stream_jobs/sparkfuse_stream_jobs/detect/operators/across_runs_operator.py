@@ -73,9 +73,10 @@ class AcrossRuns(KeyedProcessFunction):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._scope, self._letters = KeyScope(), DeadLetters(self._settings, runtime_context)
-        # Only the first subtask removes old records of the topic. One subtask is enough, because each subtask reads all
-        # partitions.
-        self._published = BaselineFollower(self._settings, cleans=runtime_context.get_index_of_this_subtask() == 0)
+        # Only the first subtask of the home cluster's job removes old records of the topic. One subtask is enough,
+        # because each subtask reads all partitions.
+        cleans = runtime_context.get_index_of_this_subtask() == 0 and not self._settings.source
+        self._published = BaselineFollower(self._settings, cleans=cleans)
         self._host_reports = host_report_codec()
         self._timers: set[tuple[str, int]] = set()
         of_job = StateFactory(runtime_context, self._scope, "job", BASELINE_TTL)

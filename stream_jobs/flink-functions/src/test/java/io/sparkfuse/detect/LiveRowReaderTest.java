@@ -18,6 +18,7 @@ import io.sparkfuse.contracts.TaskLive;
 import io.sparkfuse.contracts.Tick;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Stream;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.types.logical.RowType;
@@ -131,7 +132,28 @@ class LiveRowReaderTest {
   @ParameterizedTest(name = "{0}")
   @MethodSource("ends")
   void decodesWindowEndFromBytes(String name, byte[] value, long expected) {
-    assertEquals(expected, new DecodeWindowEnd().eval(value));
+    assertEquals(expected, new DecodeWindowEnd().eval(value, ""));
+  }
+
+  /** A row has an end only for the job of its source; what is not a row belongs to the home. */
+  @Test
+  void rowOfAnotherSourceHasNoWindowEnd() {
+    byte[] home = row().setTick(Tick.getDefaultInstance()).build().toByteArray();
+    byte[] eu = row().setSource("eu").setTick(Tick.getDefaultInstance()).build().toByteArray();
+    byte[] junk = {(byte) 0xff, (byte) 0xff, 1};
+    DecodeWindowEnd decode = new DecodeWindowEnd();
+    long other = DecodeWindowEnd.OTHER_SOURCE;
+
+    assertEquals(
+        List.of(AT, other, 0L),
+        Stream.of(home, eu, junk).map(each -> decode.eval(each, "")).toList());
+    assertEquals(
+        List.of(other, AT, other),
+        Stream.of(home, eu, junk).map(each -> decode.eval(each, "eu")).toList());
+    assertEquals(
+        List.of(other, other, other),
+        Stream.of(home, eu, junk).map(each -> decode.eval(each, "us")).toList());
+    assertEquals(other, decode.eval(null, "eu"));
   }
 
   @Test

@@ -28,6 +28,8 @@ import org.apache.flink.types.Row;
  * <p>Inputs wait in state until the watermark passes the end of the window. At that time all inputs
  * of the window have arrived, so the output depends on the facts only. Quiet windows, which {@code
  * ApplicationClock} adds, have a row too.
+ *
+ * <p>{@code source} is the source of the job's facts; it is empty for the home cluster.
  */
 @DataTypeHint("ROW<live_row BYTES>")
 public final class ApplicationFold extends ProcessTableFunction<Row> {
@@ -70,7 +72,8 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
               name = "input",
               value = {SET_SEMANTIC_TABLE, REQUIRE_ON_TIME})
           Row row,
-      @ArgumentHint(name = "window_ms") Long windowMs)
+      @ArgumentHint(name = "window_ms") Long windowMs,
+      @ArgumentHint(name = "source") String source)
       throws Exception {
     TimeContext<Long> time = context.timeContext(Long.class);
     long windowEndMs = Math.floorDiv(time.time(), windowMs) * windowMs + windowMs;
@@ -82,7 +85,7 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
       time.registerOnTime(windowEndMs - 1);
     }
     if (saved.envelope.length == 0) {
-      saved.envelope = Envelopes.of(row).toByteArray();
+      saved.envelope = Envelopes.of(row, source).toByteArray();
     }
   }
 

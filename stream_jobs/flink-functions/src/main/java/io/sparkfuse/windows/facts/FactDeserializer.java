@@ -12,19 +12,21 @@ final class FactDeserializer implements DeserializationSchema<RowData> {
   private static final long serialVersionUID = 1L;
 
   private final RowType columns;
+  private final String cluster;
   private final TypeInformation<RowData> produced;
   private transient FactReader reader;
   private transient Counter read;
   private transient Counter undecodable;
 
-  FactDeserializer(RowType columns, TypeInformation<RowData> produced) {
+  FactDeserializer(RowType columns, String cluster, TypeInformation<RowData> produced) {
     this.columns = columns;
+    this.cluster = cluster;
     this.produced = produced;
   }
 
   @Override
   public void open(InitializationContext context) {
-    reader = new FactReader(columns);
+    reader = new FactReader(columns, cluster);
     StepMetrics metrics =
         new StepMetrics(context.getMetricGroup(), "component", "windows", "topic", "facts");
     read = metrics.counter("records_read_total");
@@ -55,7 +57,9 @@ final class FactDeserializer implements DeserializationSchema<RowData> {
 
   @Override
   public boolean equals(Object other) {
-    return other instanceof FactDeserializer that && columns.equals(that.columns);
+    return other instanceof FactDeserializer that
+        && columns.equals(that.columns)
+        && cluster.equals(that.cluster);
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.sparkfuse.windows.facts;
 import java.util.Set;
 import org.apache.flink.api.common.serialization.DeserializationSchema;
 import org.apache.flink.configuration.ConfigOption;
+import org.apache.flink.configuration.ConfigOptions;
 import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.table.connector.ChangelogMode;
 import org.apache.flink.table.connector.format.DecodingFormat;
@@ -21,13 +22,19 @@ import org.apache.flink.table.types.logical.RowType;
  * converted. A table can also declare {@code kind} STRING, the name of the fact's kind, and {@code
  * value} BYTES, the undecoded record. For a record that is not a fact, only {@code undecodable} is
  * set.
+ *
+ * <p>The option {@code cluster} replaces the default name of a cluster, so that applications of
+ * different sources that configure no name do not share one.
  */
 public final class FactFormatFactory implements DeserializationFormatFactory {
+  private static final ConfigOption<String> CLUSTER =
+      ConfigOptions.key("cluster").stringType().defaultValue("");
+
   @Override
   public DecodingFormat<DeserializationSchema<RowData>> createDecodingFormat(
       DynamicTableFactory.Context context, ReadableConfig options) {
     FactoryUtil.validateFactoryOptions(this, options);
-    return new FactFormat();
+    return new FactFormat(options.get(CLUSTER));
   }
 
   @Override
@@ -42,16 +49,17 @@ public final class FactFormatFactory implements DeserializationFormatFactory {
 
   @Override
   public Set<ConfigOption<?>> optionalOptions() {
-    return Set.of();
+    return Set.of(CLUSTER);
   }
 
-  private static final class FactFormat implements DecodingFormat<DeserializationSchema<RowData>> {
+  private record FactFormat(String cluster)
+      implements DecodingFormat<DeserializationSchema<RowData>> {
     @Override
     public DeserializationSchema<RowData> createRuntimeDecoder(
         DynamicTableSource.Context context, DataType columns) {
       RowType row = (RowType) columns.getLogicalType();
       FactReader.check(row);
-      return new FactDeserializer(row, context.createTypeInformation(columns));
+      return new FactDeserializer(row, cluster, context.createTypeInformation(columns));
     }
 
     @Override

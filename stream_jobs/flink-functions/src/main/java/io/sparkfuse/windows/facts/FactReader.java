@@ -24,6 +24,10 @@ final class FactReader {
   private static final Descriptor FACT = Fact.getDescriptor();
   private static final int APP_ID = Fact.APP_ID_FIELD_NUMBER;
   private static final String KIND = "kind";
+
+  /** The default of {@code spark.sparkfuse.cluster}. */
+  private static final StringData DEFAULT_CLUSTER = StringData.fromString("default");
+
   private static final String VALUE = "value";
   private static final StringData[] KINDS = kinds();
 
@@ -40,6 +44,8 @@ final class FactReader {
 
   private final RowType columns;
   private final MessageReader message;
+  private final StringData cluster;
+  private final int clusterPosition;
   private final int kindPosition;
   private final int valuePosition;
 
@@ -47,7 +53,14 @@ final class FactReader {
   private final int[][] idPositions = new int[KINDS.length][];
 
   FactReader(RowType columns) {
+    this(columns, "");
+  }
+
+  /** {@code cluster} replaces the default name of a cluster, unless it is empty. */
+  FactReader(RowType columns, String cluster) {
     this.columns = columns;
+    this.cluster = StringData.fromString(cluster);
+    this.clusterPosition = cluster.isEmpty() ? -1 : columns.getFieldIndex("cluster");
     this.message = new MessageReader(FACT, columns, Set.of(KIND, VALUE));
     this.kindPosition = columns.getFieldIndex(KIND);
     this.valuePosition = columns.getFieldIndex(VALUE);
@@ -90,6 +103,9 @@ final class FactReader {
     }
     check(scan);
     checkIds(row, idPositions[scan.kind]);
+    if (clusterPosition >= 0 && isDefault(row.getString(clusterPosition))) {
+      row.setField(clusterPosition, cluster);
+    }
     if (kindPosition >= 0) {
       row.setField(kindPosition, KINDS[scan.kind]);
     }
@@ -97,6 +113,10 @@ final class FactReader {
       row.setField(valuePosition, value);
     }
     return row;
+  }
+
+  private static boolean isDefault(StringData named) {
+    return named == null || named.equals(DEFAULT_CLUSTER);
   }
 
   private static void check(WireScan scan) throws UndecodableException {

@@ -26,6 +26,12 @@ public final class Envelopes {
     return envelope.build();
   }
 
+  /** Returns {@link #of(Row)} with the source of the rows, unless it is empty. */
+  public static LiveRow of(Row row, String source) {
+    LiveRow envelope = of(row);
+    return source.isEmpty() ? envelope : envelope.toBuilder().setSource(source).build();
+  }
+
   /**
    * Returns a text that is unique for each application; an absent column gives another text than an
    * empty one.

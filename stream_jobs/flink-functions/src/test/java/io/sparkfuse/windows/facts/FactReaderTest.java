@@ -85,6 +85,27 @@ class FactReaderTest {
     assertEquals(0, ended.getInt(2));
   }
 
+  /** The source's name replaces an absent or default name of a cluster, and no other name. */
+  @Test
+  void clusterOfSourceReplacesTheDefault() throws Exception {
+    RowType columns =
+        row(
+            DataTypes.FIELD("app_id", DataTypes.STRING()),
+            DataTypes.FIELD("cluster", DataTypes.STRING()));
+    FactReader ofSource = new FactReader(columns, "eu");
+    Fact.Builder tick = fact().setTick(Tick.getDefaultInstance());
+
+    assertEquals("eu", cluster(ofSource, tick));
+    assertEquals("eu", cluster(ofSource, tick.clone().setCluster("default")));
+    assertEquals("yarn-1", cluster(ofSource, tick.clone().setCluster("yarn-1")));
+    assertEquals("default", cluster(new FactReader(columns), tick.clone().setCluster("default")));
+    assertTrue(new FactReader(columns).read(tick.build().toByteArray()).isNullAt(1));
+  }
+
+  private static String cluster(FactReader reader, Fact.Builder fact) throws Exception {
+    return reader.read(fact.build().toByteArray()).getString(1).toString();
+  }
+
   /** Lists, packed or not, and maps are decoded completely. */
   @Test
   void decodesListsAndMaps() throws Exception {
