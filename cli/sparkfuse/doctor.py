@@ -7,7 +7,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from sparkfuse.stack.topics import may_check_settings
-from sparkfuse_contracts.kafka_access import KafkaAccess, KafkaUnavailableError
+from sparkfuse_contracts.kafka_access import KafkaAccess, KafkaUnavailableError, require_access
 from sparkfuse_contracts.kafka_clients import client_configuration
-from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_contracts.topics import topic_name, topics
 
 Answer = TypeVar("Answer")
@@ -54,6 +54,8 @@ def examine(settings: Settings, home: Path) -> list[Check]:
     checks = [kafka]
     if kafka.state != FAILED:
         checks += _of_kafka(settings)
+    for source in settings.sources:
+        checks += _source(settings, source.name, reads_home=kafka.state != FAILED)
     checks += [*_store(settings), *_alertmanager(settings)]
     if home.exists():
         checks.append(_disk(home))
@@ -84,6 +86,35 @@ def _of_kafka(settings: Settings) -> Iterator[Check]:
         yield _dead_letters(settings, now_ms)
     except KafkaException as error:
         yield Check("Kafka", FAILED, f"Kafka cannot be read: {error.args[0].str()}", "check the broker's log")
+
+
+def _source(settings: Settings, name: str, *, reads_home: bool) -> Iterator[Check]:
+    """Check the Kafka cluster of a source, and both jobs of the source."""
+    of, now_ms = f"of source {name}", time.time_ns() // 1_000_000
+    try:
+        source = settings.at_source(name)
+        require_access(source, "source")
+        yield Check(f"Kafka {of}", OK, f"{source.kafka_bootstrap} has the topic facts with its settings")
+        ticks = _ticks(source, now_ms)
+        yield replace(ticks, name=f"ticks {of}")
+        yield _reader(source, now_ms, f"windows job {of}", "windows", "facts", f"nothing new {of} is observed")
+    except (KafkaUnavailableError, KafkaException, SettingError) as error:
+        found = f"Kafka cannot be read: {error.args[0].str()}" if isinstance(error, KafkaException) else str(error)
+        yield Check(f"Kafka {of}", FAILED, found, f"check the file of {name} in SPARKFUSE_SOURCES, and the broker")
+    if reads_home:
+        yield _safe(
+            f"detect job {of}",
+            lambda: _reader(
+                settings, now_ms, f"detect job {of}", f"detect.{name}", "live", f"no new finding {of} is made"
+            ),
+        )
+
+
+def _safe(name: str, check: Callable[[], Check]) -> Check:
+    try:
+        return check()
+    except KafkaException as error:
+        return Check(name, FAILED, f"Kafka cannot be read: {error.args[0].str()}", "check the broker's log")
 
 
 def _ticks(settings: Settings, now_ms: int) -> Check:

@@ -140,17 +140,21 @@ def apply(home: Home = DEFAULT_HOME, seconds: Patience = 300.0) -> None:
     from sparkfuse.stack.layout import Layout, Ports, addresses_of_running_stack
 
     count = len(catalog(None))
-    if not addresses_of_running_stack(home):
+    addresses = addresses_of_running_stack(home)
+    if not addresses:
         raise StartError(
             f"no stack runs in {home}: if detection runs elsewhere, restart its Flink job from its last checkpoint"
         )
-    request = Layout.from_environment(home, Ports()).requests / "detect"
-    request.parent.mkdir(exist_ok=True)
-    request.touch()
+    layout = Layout.from_environment(home, Ports(), addresses)
+    jobs = ["detect", *(f"detect-{source.name}" for source in layout.sources)]
+    requests = [layout.requests / job for job in jobs]
+    layout.requests.mkdir(exist_ok=True)
+    for request in requests:
+        request.touch()
     started = time.monotonic()
-    while request.exists():
+    while left := [request.name for request in requests if request.exists()]:
         if time.monotonic() - started > seconds:
-            raise StartError(f"detection did not restart within {seconds:.0f} s; see {home}/logs/detect.log")
+            raise StartError(f"detection did not restart within {seconds:.0f} s; see {home}/logs/{left[0]}.log")
         time.sleep(POLL_SECONDS)
     typer.echo(f"detection restarted in {time.monotonic() - started:.0f} s with {count} rules and its earlier state")
 

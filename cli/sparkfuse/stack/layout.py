@@ -10,9 +10,10 @@ import secrets
 import socket
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from sparkfuse.stack.errors import USAGE, StartError
-from sparkfuse_contracts.settings import kafka_file_properties
+from sparkfuse_contracts.settings import Source, kafka_file_properties, read_sources
 
 LOOPBACK = "127.0.0.1"
 EPHEMERAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -62,11 +63,16 @@ class Ports:
     ship_metrics: int = 19106
     fuse_actuator_metrics: int = 19107
     console: int = 19080
+    # The metrics of both jobs of each source.
+    sources: tuple[int, ...] = tuple(range(19120, 19140))
 
     @classmethod
     def free(cls) -> Ports:
         """Return distinct free ports."""
-        return cls(*free_ports(len(dataclasses.fields(cls))))
+        single = [each.name for each in dataclasses.fields(cls) if each.name != "sources"]
+        found = free_ports(len(single) + len(cls.sources))
+        values: dict[str, Any] = dict(zip(single, found, strict=False))
+        return cls(**values, sources=tuple(found[len(single) :]))
 
 
 def require_free(port: int, part: str) -> None:
@@ -98,6 +104,7 @@ class Layout:
         clickhouse_url: address of the store; if `own_store`, of the embedded store.
         alertmanager_urls: all Alertmanager peers, comma separated; if `own_alertmanager`, only the embedded one.
         console_url: address under which readers reach the console; links of alerts lead there.
+        sources: the Kafka clusters with facts, in addition to that of `kafka_bootstrap`.
     """
 
     home: Path
@@ -110,6 +117,7 @@ class Layout:
     own_kafka: bool
     own_store: bool
     own_alertmanager: bool
+    sources: tuple[Source, ...] = ()
 
     @classmethod
     def from_environment(cls, home: Path, ports: Ports, environment: dict[str, str] | None = None) -> Layout:
@@ -118,9 +126,14 @@ class Layout:
         The address of the broker may also be in the file of SPARKFUSE_KAFKA_CONFIG.
 
         Raises:
-            StartError: the file has security settings, but no address of a broker is set.
+            StartError: the file has security settings, but no address of a broker is set; or there are more sources
+                than ports.
+            SettingError: SPARKFUSE_SOURCES is invalid.
         """
         given = os.environ if environment is None else environment
+        sources = read_sources(given.get("SPARKFUSE_SOURCES", ""))
+        if len(sources) > len(ports.sources) // 2:
+            raise StartError(f"SPARKFUSE_SOURCES has more than {len(ports.sources) // 2} sources", USAGE)
         kafka, kafka_config = _other_kafka(given)
         store = given.get("SPARKFUSE_CLICKHOUSE_URL", "")
         alertmanager = given.get("SPARKFUSE_ALERTMANAGER_URLS", "")
@@ -135,6 +148,7 @@ class Layout:
             own_kafka=not kafka,
             own_store=not store,
             own_alertmanager=not alertmanager,
+            sources=sources,
         )
 
     @property
@@ -161,7 +175,13 @@ class Layout:
             "SPARKFUSE_CLICKHOUSE_URL": self.clickhouse_url,
             "SPARKFUSE_ALERTMANAGER_URLS": self.alertmanager_urls,
             "SPARKFUSE_CONSOLE_URL": self.console_url,
+            "SPARKFUSE_SOURCES": ",".join(f"{each.name}={each.kafka_config_file.absolute()}" for each in self.sources),
         }
+
+    def metrics_of_source(self, source: Source) -> tuple[int, int]:
+        """Return the metrics ports of the windows job and the detect job of a source."""
+        first = 2 * self.sources.index(source)
+        return self.ports.sources[first], self.ports.sources[first + 1]
 
     def write_addresses(self) -> None:
         """Write the addresses atomically to the address file, which is removed when the stack stops."""

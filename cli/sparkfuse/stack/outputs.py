@@ -54,6 +54,11 @@ def prometheus(layout: Layout, *, ships: bool = False, actuator: bool = False) -
         "loader": ports.loader_metrics,
         "sender": ports.sender_metrics,
         "fuse-controller": ports.fuse_controller_metrics,
+        **{
+            f"{job}-{source.name}": port
+            for source in layout.sources
+            for job, port in zip(("windows", "detect"), layout.metrics_of_source(source), strict=True)
+        },
         **({"ship": ports.ship_metrics} if ships else {}),
         **({"fuse-actuator": ports.fuse_actuator_metrics} if actuator else {}),
     }

@@ -13,6 +13,7 @@ from pathlib import Path
 from sparkfuse.stack.errors import USAGE, StartError
 from sparkfuse.stack.layout import LOOPBACK, Layout, require_free
 from sparkfuse.stack.process import Service
+from sparkfuse_contracts.settings import Source
 
 PRIVATE_KEYS = frozenset({"SPARKFUSE_SIGNING_KEY", "SPARKFUSE_APPROVE_KEY"})
 
@@ -60,7 +61,8 @@ def store(layout: Layout) -> Service:
 def component(name: str, command: Sequence[str], metrics_port: int, layout: Layout, more: Mapping[str, str]) -> Service:
     """Return the service of one of our processes; the service is ready when its metrics port answers."""
     require_free(metrics_port, f"{name}'s metrics")
-    environment = {**layout.environment(), **more, "SPARKFUSE_METRICS_PORT": str(metrics_port)}
+    home = {"SPARKFUSE_SOURCE": ""}
+    environment = {**layout.environment(), **home, **more, "SPARKFUSE_METRICS_PORT": str(metrics_port)}
     metrics = f"http://{LOOPBACK}:{metrics_port}/metrics"
 
     def ready() -> bool:
@@ -70,7 +72,7 @@ def component(name: str, command: Sequence[str], metrics_port: int, layout: Layo
 
 
 def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
-    """Return the services of the windows job, the detect job, the loader, the sender and the fuse controller."""
+    """Return the services of the windows and detect jobs, the loader, the sender and the fuse controller."""
     ports = layout.ports
     return [
         component("windows", python_module("sparkfuse_stream_jobs.windows"), ports.windows_metrics, layout, more),
@@ -84,6 +86,16 @@ def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
             layout,
             more,
         ),
+        *(job for source in layout.sources for job in _jobs_of(source, layout, more)),
+    ]
+
+
+def _jobs_of(source: Source, layout: Layout, more: Mapping[str, str]) -> list[Service]:
+    own = {**more, "SPARKFUSE_SOURCE": source.name}
+    windows, detect = layout.metrics_of_source(source)
+    return [
+        component(f"windows-{source.name}", python_module("sparkfuse_stream_jobs.windows"), windows, layout, own),
+        component(f"detect-{source.name}", python_module("sparkfuse_stream_jobs.detect"), detect, layout, own),
     ]
 
 

@@ -19,7 +19,7 @@ from tests.kafka import settings_of
 MINUTE_MS = 60_000
 
 
-def doctor(bootstrap: str, prefix: str, home: Path, port: int) -> tuple[int, dict[str, tuple[str, str]]]:
+def doctor(bootstrap: str, prefix: str, home: Path, port: int, **more: str) -> tuple[int, dict[str, tuple[str, str]]]:
     """Run the command; return its exit code, and the state and the sentence of each check."""
     nothing = f"http://127.0.0.1:{port}"
     environment = {
@@ -27,6 +27,7 @@ def doctor(bootstrap: str, prefix: str, home: Path, port: int) -> tuple[int, dic
         "SPARKFUSE_TOPIC_PREFIX": prefix,
         "SPARKFUSE_CLICKHOUSE_URL": nothing,
         "SPARKFUSE_ALERTMANAGER_URLS": nothing,
+        **more,
     }
     done = CliRunner(env=environment).invoke(application, ["doctor", "--json", "--home", str(home)])
     return done.exit_code, {each["name"]: (each["state"], each["found"]) for each in json.loads(done.stdout)}
@@ -70,3 +71,27 @@ def test_missing_broker_and_missing_topics_are_named(
     assert "store" in without_broker
     assert without_topics["Kafka"][0] == "failed"
     assert f"topics are missing: {topic_prefix}.facts" in without_topics["Kafka"][1]
+
+
+def test_each_source_is_checked(
+    kafka_bootstrap: str, topic_prefix: str, tmp_path: Path, free_port: Callable[[], int]
+) -> None:
+    """The checks name a source whose cluster is away and a source whose jobs do not run."""
+    ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
+    nowhere = f"127.0.0.1:{free_port()}"
+    for name, bootstrap in (("eu", kafka_bootstrap), ("us", nowhere)):
+        (tmp_path / f"{name}.properties").write_text(f"bootstrap.servers={bootstrap}\n")
+    sources = ",".join(f"{name}={tmp_path}/{name}.properties" for name in ("eu", "us"))
+    code, checks = doctor(kafka_bootstrap, topic_prefix, tmp_path, free_port(), SPARKFUSE_SOURCES=sources)
+
+    assert code == 1
+    assert checks["Kafka of source eu"] == ("ok", f"{kafka_bootstrap} has the topic facts with its settings")
+    assert checks["ticks of source eu"] == ("failed", "no tick for 30 s in partitions 0, 1 of facts")
+    assert checks["windows job of source eu"] == ("ok", "it has read facts to the end")
+    assert checks["detect job of source eu"] == ("ok", "it has read live to the end")
+    assert checks["Kafka of source us"][0] == "failed"
+    assert (
+        f"no Kafka broker answers at {nowhere}: is bootstrap.servers in {tmp_path}/us"
+        in checks["Kafka of source us"][1]
+    )
+    assert "windows job of source us" not in checks

@@ -19,11 +19,13 @@ from sparkfuse.stack.layout import (
     require_free,
 )
 from sparkfuse.stack.lock import only_one
+from sparkfuse.stack.services import components
 
 
 def test_free_ports_differ() -> None:
     """All parts of the stack get different free ports."""
-    ports = dataclasses.astuple(Ports.free())
+    *single, of_sources = dataclasses.astuple(Ports.free())
+    ports = [*single, *of_sources]
 
     assert len(set(ports)) == len(ports)
 
@@ -52,6 +54,41 @@ def test_part_from_the_environment_is_not_started(tmp_path: Path) -> None:
 
     assert (layout.own_kafka, layout.own_store, layout.own_alertmanager) == (False, True, True)
     assert layout.environment()["SPARKFUSE_KAFKA_BOOTSTRAP"] == "broker:9092"
+
+
+def test_each_source_has_ports_and_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both jobs of each source have ports of their own, and other commands find the sources from any folder."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("eu", "us"):
+        Path(f"{name}.properties").write_text("")
+    layout = Layout.from_environment(tmp_path, Ports(), {"SPARKFUSE_SOURCES": "eu=eu.properties,us=us.properties"})
+    ports = [port for source in layout.sources for port in layout.metrics_of_source(source)]
+
+    assert ports == [19120, 19121, 19122, 19123]
+    assert layout.environment()["SPARKFUSE_SOURCES"] == f"eu={tmp_path}/eu.properties,us={tmp_path}/us.properties"
+
+
+def test_stack_runs_both_jobs_of_each_source(tmp_path: Path) -> None:
+    """Each source has both jobs with its name; the jobs of the home cluster ignore an inherited SPARKFUSE_SOURCE."""
+    file = tmp_path / "eu.properties"
+    file.write_text("bootstrap.servers=eu:1\n")
+    layout = Layout.from_environment(tmp_path, Ports.free(), {"SPARKFUSE_SOURCES": f"eu={file}"})
+    jobs = {each.name: each for each in components(layout, {}) if each.name.startswith(("windows", "detect"))}
+    of_source = {name: each.environment["SPARKFUSE_SOURCE"] for name, each in jobs.items()}
+
+    assert of_source == {"windows": "", "detect": "", "windows-eu": "eu", "detect-eu": "eu"}
+    assert jobs["windows-eu"].command == jobs["windows"].command
+    assert jobs["windows-eu"].environment["SPARKFUSE_METRICS_PORT"] == str(layout.ports.sources[0])
+
+
+def test_too_many_sources_are_an_error(tmp_path: Path) -> None:
+    """The error for more sources than ports names the limit."""
+    file = tmp_path / "kafka.properties"
+    file.write_text("")
+    many = ",".join(f"s{number}={file}" for number in range(11))
+
+    with pytest.raises(StartError, match="SPARKFUSE_SOURCES has more than 10 sources"):
+        Layout.from_environment(tmp_path, Ports(), {"SPARKFUSE_SOURCES": many})
 
 
 def test_other_commands_find_a_running_stack(tmp_path: Path) -> None:
