@@ -188,6 +188,12 @@ def test_settings_are_known_and_valid(environment: str, pod: Pod, tmp_path: Path
     )
     given = {**settings["data"], **{key: value for key, value in pod.values.items() if key.startswith("SPARKFUSE_")}}
     by_secret = {each["name"] for each in pod.container["env"] if "valueFrom" in each}
+    assert given.pop("SPARKFUSE_SOURCE", "us") == "us"
+    if sources := given.pop("SPARKFUSE_SOURCES", ""):
+        assert sources == "us=/etc/sparkfuse/source/client.properties"
+        assert {"name": "source", "mountPath": "/etc/sparkfuse/source", "readOnly": True} in pod.container[
+            "volumeMounts"
+        ]
     files = {key: value for key, value in given.items() if value.startswith("/etc/")}
     mounted = tuple(mount["mountPath"] for mount in pod.container["volumeMounts"])
     for value in files.values():
@@ -286,7 +292,8 @@ def test_no_job_has_more_instances_than_partitions(environment: str):
     topics = yaml.safe_load((ROOT / "contracts" / "topics.yaml").read_text())
     sources = {"sparkfuse-windows": "facts", "sparkfuse-detect": "live"}
     for each in manifests(environment, "FlinkDeployment"):
-        assert each["spec"]["job"]["parallelism"] <= topics[sources[each["metadata"]["name"]]]["partitions"]
+        job = each["metadata"]["name"].removesuffix("-us")
+        assert each["spec"]["job"]["parallelism"] <= topics[sources[job]]["partitions"]
 
 
 @each_environment
@@ -336,7 +343,7 @@ def test_only_connections_of_a_process_are_open(environment: str):
             if selects(policy["spec"]["podSelector"], pod.labels):
                 rules = policy["spec"].get("egress", [])
                 opened |= {port["port"] for rule in rules for port in rule.get("ports", [])}
-        assert opened - everywhere <= expected.get(pod.name, set())
+        assert opened - everywhere <= expected.get(pod.name.replace("-us-", "-"), set())
         assert everywhere <= opened
 
 
@@ -364,6 +371,16 @@ def kafka_ports(environment: str) -> set[int]:
     return {int(each.rpartition(":")[2]) for each in settings["data"]["SPARKFUSE_KAFKA_BOOTSTRAP"].split(",")}
 
 
+def test_source_has_both_jobs_with_their_own_state():
+    """The jobs of a source select it, and share neither names, storage nor labels with those of the home cluster."""
+    of_source = {pod.name: pod.values for pod in pods("production") if pod.values.get("SPARKFUSE_SOURCE") == "us"}
+    jobs = manifests("production", "FlinkDeployment")
+    folders = [each["spec"]["flinkConfiguration"]["execution.checkpointing.dir"] for each in jobs]
+
+    assert {name.rpartition("-")[0] for name in of_source} == {"sparkfuse-windows-us", "sparkfuse-detect-us"}
+    assert len(set(folders)) == len(jobs) == 4
+
+
 def test_secrets_are_documented():
     """The page about Kubernetes lists each Secret that a pod of production needs."""
     page = (ROOT / "docs" / "kubernetes.md").read_text()
@@ -372,7 +389,7 @@ def test_secrets_are_documented():
         needed |= {each["secret"]["secretName"] for each in pod.spec["volumes"] if "secret" in each}
         needed |= {each["valueFrom"]["secretKeyRef"]["name"] for each in pod.container["env"] if "valueFrom" in each}
 
-    assert len(needed) == 10
+    assert len(needed) == 11
     assert {name for name in needed if f"`{name}`" not in page} == set()
 
 

@@ -34,12 +34,28 @@ sparkfuse.io/settings: {{ list .Values.settings .Values.config | toJson | sha256
 - configMapRef: {name: {{ .Release.Name }}-settings}
 {{- end }}
 
-{{/* Call with (dict "root" $ "kafkaSecret" name). */}}
+{{/* Both jobs of the home cluster, and copies of them for each source; as YAML. */}}
+{{- define "sparkfuse.jobs" -}}
+{{- $all := deepCopy .Values.jobs }}
+{{- range $source, $given := .Values.sources }}
+{{- range $name, $job := $.Values.jobs }}
+{{- $own := dict "source" $source "sourceSecret" $given.kafkaSecret "initialSavepointPath" "" "savepointRedeployNonce" 0 }}
+{{- $_ := set $all (printf "%s-%s" $name $source) (mergeOverwrite (deepCopy $job) $own (get $given $name | default dict)) }}
+{{- end }}
+{{- end }}
+{{- toYaml $all }}
+{{- end }}
+
+{{/* Call with (dict "root" $ "kafkaSecret" name), and for the jobs of a source with "source" and "sourceSecret". */}}
 {{- define "sparkfuse.env" -}}
 - {name: HOME, value: /tmp}
 - {name: SPARKFUSE_HOME, value: /tmp/sparkfuse}
 {{- if .kafkaSecret }}
 - {name: SPARKFUSE_KAFKA_CONFIG, value: /etc/sparkfuse/kafka/client.properties}
+{{- end }}
+{{- if .source }}
+- {name: SPARKFUSE_SOURCES, value: {{ .source }}=/etc/sparkfuse/source/client.properties}
+- {name: SPARKFUSE_SOURCE, value: {{ .source }}}
 {{- end }}
 {{- if .root.Values.config }}
 - {name: SPARKFUSE_CONFIG, value: /etc/sparkfuse/config/sparkfuse.yaml}
@@ -50,6 +66,9 @@ sparkfuse.io/settings: {{ list .Values.settings .Values.config | toJson | sha256
 - {name: tmp, mountPath: /tmp}
 {{- if .kafkaSecret }}
 - {name: kafka, mountPath: /etc/sparkfuse/kafka, readOnly: true}
+{{- end }}
+{{- if .source }}
+- {name: source, mountPath: /etc/sparkfuse/source, readOnly: true}
 {{- end }}
 {{- if .root.Values.config }}
 - {name: config, mountPath: /etc/sparkfuse/config, readOnly: true}
@@ -63,6 +82,10 @@ sparkfuse.io/settings: {{ list .Values.settings .Values.config | toJson | sha256
 {{- with .kafkaSecret }}
 - name: kafka
   secret: {secretName: {{ . }}, defaultMode: 288}
+{{- end }}
+{{- if .source }}
+- name: source
+  secret: {secretName: {{ required "each source needs kafkaSecret" .sourceSecret }}, defaultMode: 288}
 {{- end }}
 {{- if .root.Values.config }}
 - name: config
