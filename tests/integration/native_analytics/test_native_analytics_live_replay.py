@@ -110,7 +110,7 @@ def test_command_prints_the_replay(environment):
 
     assert "The policy would have acted on spilling, although this run succeeded." in printed.stdout, printed.stderr
     assert [(each["healthy_runs"], each["false_runs"]) for each in json.loads(as_json.stdout)] == [
-        (["quiet", "spilling"], ["spilling"])
+        (["spilling", "quiet"], ["spilling"])
     ]
     assert (wrong.returncode, "has no fuse" in wrong.stderr) == (2, True)
 
