@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,10 @@ from typing import Any
 import pytest
 from selenium import webdriver
 from selenium.webdriver import Keys
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
 from sparkfuse_dashboards.report import worst_stages, write_report
+from tests.browser import chromium, contrast, see
 from tests.unit.dashboards import report_scenario
 from tests.waiting import wait_for
 
@@ -28,16 +27,9 @@ return at === document.body ? null : (at.dataset.zoom || at.dataset.sort && "sor
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[webdriver.Chrome]:
-    """Start headless Chromium and record its console and its network requests."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or pytest.fail("no chromium: run build_support/preflight.sh")
-    # Tests may run as root in a container, where Chromium's own sandbox refuses to start and /dev/shm is small.
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1200,900"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    yield driver
-    driver.quit()
+    """Return headless Chromium, which records its console and its network requests."""
+    with chromium() as driver:
+        yield driver
 
 
 @pytest.fixture
@@ -59,13 +51,6 @@ def opened(browser, tmp_path) -> Callable[..., list[str]]:
         return [url for url in asked if url != path.as_uri()]
 
     return opens
-
-
-def see(browser, **features: str) -> None:
-    """Emulate the browser preferences of a reader; ``media`` is screen or print."""
-    media = features.pop("media", "")
-    wanted = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": wanted})
 
 
 @pytest.mark.parametrize("name", ["ordinary", "hostile", "empty", "without_metrics", "huge"])
@@ -242,15 +227,3 @@ def test_page_has_landmarks_headings_and_names(browser, opened) -> None:
 
     assert found.pop("levels")[0] == 1
     assert found == {"language": "en", "mains": 1, "bare": 0, "nameless": 0, "uncaptioned": 0, "wide": False}
-
-
-def contrast(one: list[int], other: list[int]) -> float:
-    """Return the contrast ratio of two colours as defined by WCAG 2."""
-    lights = sorted((_luminance(one), _luminance(other)))
-    return (lights[1] + 0.05) / (lights[0] + 0.05)
-
-
-def _luminance(colour: list[int]) -> float:
-    parts = [part / 255 for part in colour]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
