@@ -147,7 +147,7 @@ def test_contrast_meets_wcag_aa(browser, console, name, scheme) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_chart_has_enough_contrast(browser, console, scheme) -> None:
-    """Bars and labels of the chart can be told apart from the background (WCAG AA: 3:1 and 4.5:1)."""
+    """Bars and labels of the chart are visible on the background (WCAG AA: 3:1 and 4.5:1)."""
     see(browser, prefers_color_scheme=scheme)
     opened(browser, console, PAGES["job"])
     label, shape, ground = browser.execute_script("""
