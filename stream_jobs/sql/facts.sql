@@ -1,5 +1,6 @@
 -- The topic facts, with only the columns that the windows job uses, because each declared column is converted.
--- The event time is the arrival at the broker (LogAppendTime), which never decreases within a partition.
+-- The event time is the arrival at the broker (LogAppendTime). The interceptor lets it never decrease within a
+-- partition, because the clock of a new leader can be behind the clock of the last one.
 -- The watermark is 1 ms behind, because all records of a batch have the same arrival time.
 CREATE TEMPORARY TABLE facts (
   cluster STRING,
@@ -48,6 +49,7 @@ CREATE TEMPORARY TABLE facts (
   'properties.bootstrap.servers' = '{bootstrap}',
   'properties.group.id' = '{prefix}.windows',
   'properties.isolation.level' = 'read_committed',
+  'properties.interceptor.classes' = 'io.sparkfuse.windows.facts.RisingTimes',
   'scan.startup.mode' = 'earliest-offset',
   'scan.topic-partition-discovery.interval' = '{discovery_ms} ms',
   'scan.watermark.idle-timeout' = '{idle_ms} ms',

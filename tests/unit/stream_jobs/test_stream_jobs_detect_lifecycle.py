@@ -121,6 +121,85 @@ def test_subject_without_rows_is_gone_after_three_windows(keep_ms: int, window: 
     assert tracked.emitted[1:] == [(window, "stuck", "resolved")]
 
 
+def test_firing_rule_waits_for_rows_after_skipped_windows():
+    """If event time skips windows, a firing rule does not resolve before the rows of the next window arrive."""
+    tracked = TrackedRun(Times(keep_firing_ms=15_000))
+    tracked.task(1, HOLDS)
+    tracked.skip_to(9)
+    tracked.task(9, HOLDS)
+    tracked.idle_until(11)
+    before = list(tracked.emitted)
+    tracked.idle_until(12)
+
+    assert before == [(1, "stuck", "firing"), (9, "stuck", "firing")], "the second one has newer evidence"
+    assert tracked.emitted[2:] == [(12, "stuck", "resolved")]
+
+
+def test_subject_without_rows_after_skipped_windows_is_gone():
+    """If no row arrives after the skipped windows, a firing rule resolves three windows later."""
+    tracked = TrackedRun(Times())
+    tracked.task(1, HOLDS)
+    tracked.skip_to(9)
+    tracked.idle_until(11)
+    before = list(tracked.emitted)
+    tracked.idle_until(12)
+
+    assert before == [(1, "stuck", "firing")]
+    assert [state for _, _, state in tracked.emitted[1:]] == ["resolved"]
+    assert [window for window, _, _ in tracked.emitted[1:]] == [11], "the end of window 12, minus one millisecond"
+
+
+def test_skipped_windows_do_not_count_as_keep_firing():
+    """After skipped windows, a firing rule waits for rows for its whole `keep_firing_for`."""
+    tracked = TrackedRun(Times(keep_firing_ms=30_000))
+    tracked.task(1, HOLDS)
+    tracked.skip_to(9)
+    tracked.idle_until(14)
+    before = list(tracked.emitted)
+    tracked.idle_until(15)
+
+    assert before == [(1, "stuck", "firing")]
+    assert [state for _, _, state in tracked.emitted[1:]] == ["resolved"]
+
+
+def test_row_after_skipped_windows_can_resolve():
+    """After skipped windows, the first row on which the rule does not match resolves the rule."""
+    tracked = TrackedRun(Times(keep_firing_ms=15_000))
+    tracked.task(1, HOLDS)
+    tracked.skip_to(9)
+    tracked.task(9, QUIET)
+
+    assert tracked.emitted == [(1, "stuck", "firing"), (9, "stuck", "resolved")]
+
+
+def test_pending_rule_is_dropped_if_windows_are_skipped():
+    """A rule is pending only while its condition is observed to hold."""
+    tracked = TrackedRun(Times(for_ms=10_000))
+    tracked.task(1, HOLDS)
+    tracked.skip_to(9)
+    tracked.task(9, HOLDS)
+
+    assert tracked.emitted == []
+
+
+def test_state_of_an_ended_run_is_dropped_after_a_week():
+    """A run that ended keeps that it ended, so that late rows do not make rules fire, and drops it after a week."""
+    tracked = TrackedRun(Times())
+    week = lifecycle.KEPT_AFTER_END_MS // W
+    tracked.task(1, HOLDS)
+    tracked.row(tracked.run.ended(T + 2 * W), QUIET)
+    tracked.idle_until(1 + week)
+    tracked.row(tracked.run.task(T + (1 + week) * W, 60_000), HOLDS)
+    before = tracked.state.ended_ms.value()
+    tracked.idle_until(2 + week)
+
+    assert before == T + 2 * W
+    assert (tracked.state.ended_ms.value(), tracked.state.subject_count.value()) == (None, None)
+    assert list(tracked.state.subjects.keys()) == []
+    assert not tracked.timers
+    assert tracked.emitted == [(1, "stuck", "firing"), (2, "stuck", "resolved")]
+
+
 def test_run_has_one_timer_for_all_subjects():
     """A run has only one timer at a time: when the timer fires, it requests the next one.
 

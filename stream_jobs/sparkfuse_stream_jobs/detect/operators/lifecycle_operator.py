@@ -66,7 +66,8 @@ class RunLifecycle(KeyedProcessFunction):
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
         with self._scope.enter(ctx.get_current_key()):
-            outputs = self._lifecycle.on_timer(timestamp, self._state)
+            reached_ms = ctx.timer_service().current_watermark()
+            outputs = self._lifecycle.on_timer(timestamp, reached_ms, self._state)
             yield from self._emit(usable(outputs, self._letters), ctx)
 
     @staticmethod
