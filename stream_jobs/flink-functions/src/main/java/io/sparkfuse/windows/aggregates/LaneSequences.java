@@ -4,7 +4,9 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import io.sparkfuse.windows.wire.LaneSequence;
 import io.sparkfuse.windows.wire.SequenceNumbers;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.flink.api.common.typeutils.SimpleTypeSerializerSnapshot;
 import org.apache.flink.api.common.typeutils.TypeSerializerSnapshot;
 
@@ -19,6 +21,9 @@ public final class LaneSequences {
   }
 
   private final TreeMap<Key, SequenceRanges> ranges = new TreeMap<>();
+  // When a number was last merged into each lane, by the clock of the caller; absent if it did not
+  // give any.
+  private final TreeMap<Key, Long> activeAt = new TreeMap<>();
   // Consecutive facts often belong to one lane; if so, the map is not searched.
   private Key lastKey = new Key("", "");
   private SequenceRanges last;
@@ -34,6 +39,46 @@ public final class LaneSequences {
   public void merge(LaneSequences others) {
     others.ranges.forEach(
         (key, other) -> ranges.computeIfAbsent(key, k -> new SequenceRanges()).merge(other));
+  }
+
+  /**
+   * Merges other numbers that arrived at {@code nowMs}, by a clock of the caller that never goes
+   * back. [ms]
+   */
+  public void merge(LaneSequences others, long nowMs) {
+    merge(others);
+    others.ranges.keySet().forEach(key -> activeAt.put(key, nowMs));
+  }
+
+  /**
+   * Replaces the lanes of collectors that are gone by their sum, as one collector of this name.
+   *
+   * @param prefix only collectors whose name begins with it can be gone
+   * @param beforeMs a collector without a number since this time is gone
+   * @return the names of the collectors that are gone
+   */
+  public Set<String> sumUp(String prefix, String name, long beforeMs) {
+    Set<String> gone = new TreeSet<>();
+    Set<String> present = new TreeSet<>();
+    for (Key key : ranges.keySet()) {
+      if (key.collector.startsWith(prefix) && !key.collector.equals(name)) {
+        // A lane of a release that stored no time counts as active now.
+        boolean silent = activeAt.computeIfAbsent(key, each -> beforeMs + 1) <= beforeMs;
+        (silent ? gone : present).add(key.collector);
+      }
+    }
+    gone.removeAll(present);
+    for (Key key :
+        ranges.keySet().stream().filter(each -> gone.contains(each.collector)).toList()) {
+      ranges
+          .computeIfAbsent(new Key(name, key.lane), each -> new SequenceRanges())
+          .addTotals(ranges.remove(key));
+      activeAt.remove(key);
+    }
+    if (!gone.isEmpty()) {
+      last = null;
+    }
+    return gone;
   }
 
   /** Number of distinct facts that arrived. [count] */
@@ -79,6 +124,9 @@ public final class LaneSequences {
               .addLanesBuilder()
               .setCollector(entry.getKey().collector)
               .setLane(entry.getKey().lane);
+      if (activeAt.containsKey(entry.getKey())) {
+        lane.setActiveAt(activeAt.get(entry.getKey()));
+      }
       entry.getValue().save(lane);
     }
     return saved.build();
@@ -87,7 +135,11 @@ public final class LaneSequences {
   public static LaneSequences restore(SequenceNumbers saved) {
     LaneSequences lanes = new LaneSequences();
     for (LaneSequence lane : saved.getLanesList()) {
-      lanes.ranges.put(new Key(lane.getCollector(), lane.getLane()), SequenceRanges.restore(lane));
+      Key key = new Key(lane.getCollector(), lane.getLane());
+      lanes.ranges.put(key, SequenceRanges.restore(lane));
+      if (lane.hasActiveAt()) {
+        lanes.activeAt.put(key, lane.getActiveAt());
+      }
     }
     return lanes;
   }

@@ -49,6 +49,24 @@ public final class SequenceRanges {
     other.runs.forEach(this::insert);
   }
 
+  /**
+   * Adds the totals of another set, whose numbers are other numbers. Afterwards this set has only
+   * totals: it contains no more numbers, and no number can be added.
+   */
+  void addTotals(SequenceRanges other) {
+    long seen = seen() + other.seen();
+    long expected = expected() + other.expected();
+    long lowest = lowest() + other.lowest();
+    runs.clear();
+    if (seen > 0) {
+      // `restore` needs a run to know the end of the settled numbers.
+      runs.put(expected - 1, expected - 1);
+      settled = seen - 1;
+      settledBelow = expected - 1;
+      settledLowest = lowest;
+    }
+  }
+
   /** Whether a number was added, or is below the end of the settled runs. */
   public boolean contains(long number) {
     close();

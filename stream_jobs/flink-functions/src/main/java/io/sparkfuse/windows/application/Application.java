@@ -10,16 +10,13 @@ import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.contracts.QueryLive;
 import io.sparkfuse.windows.StateFormat;
-import io.sparkfuse.windows.aggregates.LaneSequences;
 import io.sparkfuse.windows.executors.ApplicationExecutors;
 import io.sparkfuse.windows.rows.CommonFields;
 import io.sparkfuse.windows.wire.ApplicationState;
-import io.sparkfuse.windows.wire.CollectorDrops;
 import io.sparkfuse.windows.wire.SequenceNumbers;
 import io.sparkfuse.windows.wire.StageUpdate;
 import java.util.List;
 import java.util.Set;
-import java.util.TreeMap;
 
 /** The state of one application in ApplicationFold, and how facts and stages change it. */
 public final class Application {
@@ -35,9 +32,6 @@ public final class Application {
    */
   static final double WITHOUT_BEGINNING = 0.98;
 
-  /** The lane of starts and ends; Lane.RESERVED of the plugin. */
-  private static final String RESERVED_LANE = "reserved";
-
   private static final String RUNNING = "running";
   private static final String SUCCEEDED = "succeeded";
   private static final String FAILED = "failed";
@@ -47,7 +41,7 @@ public final class Application {
   private static final Set<String> OFF = Set.of("switched off", "faults");
 
   private final AppLive.Builder soFar;
-  private final LaneSequences lanes;
+  private final ApplicationFacts facts;
   private final ApplicationStages stages;
   private final ApplicationQueries queries;
   private int queriesDropped;
@@ -55,7 +49,6 @@ public final class Application {
   private final ApplicationExecutors executors;
   private final ObservedTime clock;
   private final ApplicationSilence silence;
-  private final TreeMap<String, Drops> drops = new TreeMap<>();
   private boolean overcounted;
   private boolean reportsSilent;
   private boolean startSeen;
@@ -63,28 +56,15 @@ public final class Application {
   private long rows;
   private long forgetAtMs;
 
-  /**
-   * Number of all facts that a collector lost, and the number of those that Spark dropped before
-   * the collector numbered them.
-   */
-  private record Drops(long dropped, long unnumbered) {
-    Drops higher(Drops other) {
-      return new Drops(Math.max(dropped, other.dropped), Math.max(unnumbered, other.unnumbered));
-    }
-  }
-
   private Application(ApplicationState saved) {
     soFar = saved.getSoFar().toBuilder();
-    lanes = LaneSequences.restore(saved.getLanes());
     stages = ApplicationStages.restore(saved);
     queries = ApplicationQueries.restore(saved);
     jobs = ApplicationJobs.restore(saved);
     executors = ApplicationExecutors.restore(saved);
     clock = ObservedTime.restore(saved);
+    facts = ApplicationFacts.restore(saved, clock);
     silence = ApplicationSilence.restore(saved, clock);
-    for (CollectorDrops drop : saved.getDropsList()) {
-      drops.put(drop.getCollector(), new Drops(drop.getDropped(), drop.getUnnumbered()));
-    }
     overcounted = saved.getOvercounted();
     // A state of a release without epochs has no flag.
     startSeen = saved.getStartSeen() || saved.getSoFar().hasName();
@@ -121,20 +101,13 @@ public final class Application {
     ApplicationState.Builder state =
         ApplicationState.newBuilder()
             .setSoFar(soFar)
-            .setLanes(lanes.save())
             .setOvercounted(overcounted)
             .setStartSeen(startSeen)
             .setRows(rows);
     if (rowEpochMs > 0) {
       state.setRowEpochMs(rowEpochMs);
     }
-    drops.forEach(
-        (collector, drop) ->
-            state
-                .addDropsBuilder()
-                .setCollector(collector)
-                .setDropped(drop.dropped)
-                .setUnnumbered(drop.unnumbered));
+    facts.save(state);
     jobs.save(state);
     stages.save(state);
     queries.save(state);
@@ -165,7 +138,7 @@ public final class Application {
    * and the first facts that arrived are not the first that its collectors numbered.
    */
   boolean lacksBeginning() {
-    return !startSeen && rowEpochMs > 0 && lanes.before() > 0;
+    return !startSeen && rowEpochMs > 0 && facts.before() > 0;
   }
 
   /** When the state of the application can be removed; 0 while it runs. [ms since epoch] */
@@ -189,9 +162,7 @@ public final class Application {
   }
 
   void add(SequenceNumbers numbers) {
-    long missing = lanes.missing(RESERVED_LANE);
-    lanes.merge(LaneSequences.restore(numbers));
-    if (lanes.missing(RESERVED_LANE) > missing) {
+    if (facts.add(numbers)) {
       jobs.factsLost();
     }
     silence.add(numbers);
@@ -202,12 +173,7 @@ public final class Application {
    * its silence does not show that the application is stalled or that executors are silent.
    */
   void add(String collector, CollectorHealth health) {
-    long unnumbered = health.getSparkDroppedEvents();
-    Drops reported =
-        new Drops(health.getDroppedBulk() + health.getDroppedReserved() + unnumbered, unnumbered);
-    Drops before = drops.getOrDefault(collector, new Drops(0, 0));
-    drops.merge(collector, reported, Drops::higher);
-    if (health.getDroppedReserved() > 0 && reported.dropped > before.dropped) {
+    if (facts.add(collector, health)) {
       jobs.factsLost();
     }
     if (health.getProtection().equals("open") && OFF.contains(health.getProtectionReason())) {
@@ -267,7 +233,7 @@ public final class Application {
 
   /** Whether everything that started has ended, and every numbered fact has arrived. */
   private boolean isWhole() {
-    return jobs.running() == 0 && stages.runningTasks() == 0 && lanes.seen() >= lanes.expected();
+    return jobs.running() == 0 && stages.runningTasks() == 0 && facts.isWhole();
   }
 
   private boolean hasEnded() {
@@ -311,18 +277,17 @@ public final class Application {
       return 0.0;
     }
     long expected = expected();
-    return expected == 0 ? null : (double) lanes.seen() / expected;
+    return expected == 0 ? null : (double) facts.seen() / expected;
   }
 
   /** Completeness of rows about a subject that started before this state: all facts count. */
   double completenessWithoutBeginning() {
-    double ofAll = (double) lanes.seen() / (expected() + lanes.before());
+    double ofAll = (double) facts.seen() / (expected() + facts.before());
     return overcounted ? 0.0 : Math.min(ofAll, WITHOUT_BEGINNING);
   }
 
   private long expected() {
-    long before = lacksBeginning() ? lanes.before() : 0;
-    return lanes.expected() - before + drops.values().stream().mapToLong(Drops::unnumbered).sum();
+    return facts.expected() - (lacksBeginning() ? facts.before() : 0);
   }
 
   AppLive row(Long startMs, long windowEndMs) {
@@ -342,9 +307,9 @@ public final class Application {
         .setSucceededJobs(soFar.getSucceededJobs())
         .setFailedJobs(soFar.getFailedJobs())
         .setExecutors(executors.count())
-        .setFactsSeen(lanes.seen())
+        .setFactsSeen(facts.seen())
         .setFactsExpected(expected())
-        .setFactsDropped(drops.values().stream().mapToLong(Drops::dropped).sum())
+        .setFactsDropped(facts.dropped())
         .build();
   }
 

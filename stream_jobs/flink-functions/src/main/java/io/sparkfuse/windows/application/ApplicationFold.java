@@ -35,6 +35,12 @@ import org.apache.flink.types.Row;
 public final class ApplicationFold extends ProcessTableFunction<Row> {
   private static final long serialVersionUID = 1L;
   private static final String FORGET = "forget";
+  private static final String DROP = "drop";
+
+  /**
+   * The number of the last row of an application is kept for this long after its grace period. [ms]
+   */
+  private static final long KEPT_MS = 7 * 86_400_000L;
 
   /** The columns that hold an encoded field of WaitingRow, with the number of that field. */
   private static final Map<String, Integer> ENCODED =
@@ -99,6 +105,13 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
     if (FORGET.equals(context.currentTimer())) {
       ApplicationState state = ApplicationState.parseFrom(saved.state);
       saved.state = Application.forgotten(state).toByteArray();
+      time.registerOnTime(DROP, time.time() + KEPT_MS);
+      return;
+    }
+    if (DROP.equals(context.currentTimer())) {
+      if (waitingCounts.isEmpty()) { // otherwise late facts wait for the end of their window
+        context.clearAll();
+      }
       return;
     }
     long windowEndMs = time.time() + 1;
@@ -125,6 +138,7 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
     saved.state = application.save().toByteArray();
     if (application.forgetAtMs() > 0) {
       time.registerOnTime(FORGET, application.forgetAtMs());
+      time.clearTimer(DROP);
     }
   }
 

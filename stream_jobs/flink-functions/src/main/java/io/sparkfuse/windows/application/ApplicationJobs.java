@@ -10,6 +10,9 @@ import java.util.TreeSet;
  * or the collector was off, the jobs and the time are unknown until a job starts or ends.
  */
 final class ApplicationJobs {
+  /** Maximum number of running jobs. Above this number, the oldest counts as ended. */
+  static final int MAX_JOBS = 10_000;
+
   private final TreeSet<Integer> running = new TreeSet<>();
   private long betweenMs;
   // The latest end of a job; null before the first end.
@@ -55,6 +58,9 @@ final class ApplicationJobs {
       betweenMs += since(started.getSubmittedMs());
     }
     running.add(started.getJobId());
+    if (running.size() > MAX_JOBS) {
+      running.pollFirst();
+    }
   }
 
   void add(JobEnded ended) {

@@ -7,14 +7,26 @@ import io.sparkfuse.windows.wire.ApplicationState;
 import io.sparkfuse.windows.wire.StageTotals;
 import io.sparkfuse.windows.wire.StageTotalsOrBuilder;
 import io.sparkfuse.windows.wire.StageUpdate;
+import java.util.Comparator;
 import java.util.Iterator;
+import java.util.Map;
 import java.util.TreeMap;
 
 /**
  * The totals of each stage of an application. Of the totals of stages that ended long ago, only the
  * sum is stored.
+ *
+ * <p>If the end of a stage was lost, the stage counts as running until {@link #LOST_MS} after its
+ * last fact, as long as {@code StageFold} keeps its state. If an application has more than {@link
+ * #MAX_STAGES} stages, those without a fact for the longest time are removed before that time; if
+ * facts about such a stage arrive, they are counted twice in the totals of the application.
  */
 final class ApplicationStages {
+  /** A stage without a fact for this long counts as ended. [ms] */
+  static final long LOST_MS = 2 * 86_400_000;
+
+  static final int MAX_STAGES = 10_000;
+
   private final TreeMap<Long, StageTotals> stages = new TreeMap<>();
   private StageTotals forgotten = StageTotals.getDefaultInstance();
 
@@ -38,7 +50,7 @@ final class ApplicationStages {
    * CPU.
    */
   boolean add(StageUpdate update, ApplicationQueries queries, long windowEndMs) {
-    forgetBefore(windowEndMs - Stage.GRACE_MS);
+    forgetBefore(windowEndMs);
     StageLive row = update.getStage();
     StageTotals.Builder totals =
         StageTotals.newBuilder()
@@ -58,7 +70,8 @@ final class ApplicationStages {
             .setOutputBytes(row.getFinishedOutputBytes() + row.getRunningOutputBytes())
             .setShuffleReadBytes(
                 row.getFinishedShuffleReadBytes() + row.getRunningShuffleReadBytes())
-            .setStages(1);
+            .setStages(1)
+            .setUpdatedAtMs(windowEndMs);
     Long query =
         row.hasSqlExecutionId()
             ? (Long) row.getSqlExecutionId()
@@ -136,18 +149,40 @@ final class ApplicationStages {
   }
 
   /**
-   * Moves the totals of stages that ended before this time into one sum. StageFold removes these
-   * stages at the same time, and counts again from 0 if facts arrive later.
+   * Moves the totals of stages that ended long ago, or whose end was lost, into one sum. StageFold
+   * removes these stages at the same time, and counts again from 0 if facts arrive later.
    */
-  private void forgetBefore(long endedMs) {
+  private void forgetBefore(long nowMs) {
     Iterator<StageTotals> all = stages.values().iterator();
     while (all.hasNext()) {
       StageTotals stage = all.next();
-      if (stage.hasEndedAtMs() && stage.getEndedAtMs() <= endedMs) {
+      if (stage.hasEndedAtMs() && stage.getEndedAtMs() <= nowMs - Stage.GRACE_MS) {
         forgotten = sum(forgotten, stage);
+        all.remove();
+      } else if (stage.hasUpdatedAtMs() && stage.getUpdatedAtMs() <= nowMs - LOST_MS) {
+        forgotten = sum(forgotten, withoutTasks(stage));
         all.remove();
       }
     }
+    long tooMany = Math.max(0, stages.size() - MAX_STAGES);
+    if (tooMany > 0) {
+      stages.entrySet().stream()
+          .sorted(
+              Comparator.comparingLong(
+                  (Map.Entry<Long, StageTotals> each) -> each.getValue().getUpdatedAtMs()))
+          .limit(tooMany)
+          .toList()
+          .forEach(
+              oldest -> {
+                forgotten = sum(forgotten, withoutTasks(oldest.getValue()));
+                stages.remove(oldest.getKey());
+              });
+    }
+  }
+
+  /** The totals of a stage whose running tasks are no longer known to run. */
+  private static StageTotals withoutTasks(StageTotals stage) {
+    return stage.toBuilder().clearRunningTasks().build();
   }
 
   private static StageTotals sum(StageTotals one, StageTotals other) {

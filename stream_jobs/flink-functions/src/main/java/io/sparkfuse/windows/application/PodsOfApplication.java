@@ -21,13 +21,16 @@ import org.apache.flink.types.Row;
  *
  * <p>The pod watcher knows only the cluster and the application id. The other columns come from the
  * start of the application, or from an added executor if that start was lost. Until one of them
- * arrives, the last fact about each pod waits, for at most {@link #MAX_WAITING} pods. If neither
- * the plugin nor a shipper reports the application, none arrives, and the state expires.
+ * arrives, the last fact about each pod waits, for at most {@link #MAX_WAITING} pods. The state is
+ * dropped {@link #KEPT_MS} after the last input, also if neither the plugin nor a shipper reports
+ * the application.
  */
 @DataTypeHint("ROW<tenant STRING, app_attempt INT, app_start_ms BIGINT, fact BYTES>")
 public final class PodsOfApplication extends ProcessTableFunction<Row> {
   private static final long serialVersionUID = 1L;
   static final int MAX_WAITING = 10_000;
+  private static final long KEPT_MS = 7 * 86_400_000L;
+  private static final String DROP = "drop";
 
   /** The envelope of the application as an encoded LiveRow; empty while it is unknown. */
   public static final class SavedState {
@@ -50,7 +53,9 @@ public final class PodsOfApplication extends ProcessTableFunction<Row> {
           Row row)
       throws Exception {
     byte[] fact = row.getFieldAs("fact");
-    saved.usedMs = context.timeContext(Long.class).time();
+    TimeContext<Long> time = context.timeContext(Long.class);
+    saved.usedMs = time.time();
+    time.registerOnTime(DROP, saved.usedMs + KEPT_MS);
     if (fact == null) {
       saved.envelope = Envelopes.of(row).toByteArray();
       emitWaiting(saved, waiting);
@@ -65,6 +70,10 @@ public final class PodsOfApplication extends ProcessTableFunction<Row> {
         saved.waiting += known ? 0 : 1;
       }
     }
+  }
+
+  public void onTimer(OnTimerContext context, SavedState saved, MapView<String, byte[]> waiting) {
+    context.clearAll();
   }
 
   private void emitWaiting(SavedState saved, MapView<String, byte[]> waiting) throws Exception {

@@ -11,6 +11,7 @@ import io.sparkfuse.windows.wire.ApplicationState;
 import io.sparkfuse.windows.wire.ExecutorState;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -22,11 +23,17 @@ import java.util.stream.Stream;
  * each has been silent.
  *
  * <p>An executor is present from the time it is added until it is removed; the driver is present
- * from its first sample. Samples of executors beyond {@link #MAX_TRACKED} are emitted but not
- * stored.
+ * from its first sample. If the removal was lost, an executor is present until it has been silent
+ * for {@link #LOST_MS}. Samples of executors beyond {@link #MAX_TRACKED} are emitted but not
+ * stored, and executors beyond {@link #MAX_PRESENT} are not counted.
  */
 public final class ApplicationExecutors {
   public static final int MAX_TRACKED = 10_000;
+  public static final int MAX_PRESENT = 20_000;
+
+  /** An executor that sampled before and is silent for this long is gone. [ms] */
+  public static final long LOST_MS = 86_400_000;
+
   static final String DRIVER = "driver";
 
   private final TreeSet<String> present = new TreeSet<>();
@@ -65,7 +72,9 @@ public final class ApplicationExecutors {
 
   public void add(ExecutorAdded added) {
     String id = added.getExecutorId();
-    present.add(id);
+    if (present.size() < MAX_PRESENT) {
+      present.add(id);
+    }
     ExecutorState.Builder state = tracked(id);
     if (state != null) {
       if (added.hasAddedMs()) {
@@ -114,11 +123,23 @@ public final class ApplicationExecutors {
       rows.put(id, fromSample(sample, paused.getOrDefault(id, sample), activeMs));
     }
     if (includeSilent) {
+      removeLost(activeMs);
       states.forEach((id, state) -> rows.computeIfAbsent(id, silent -> silent(state, activeMs)));
     }
     List<ExecutorLive> all = new ArrayList<>();
     rows.forEach((id, row) -> all.add(withAge(row, id, startMs, windowEndMs)));
     return all;
+  }
+
+  private void removeLost(long activeMs) {
+    Iterator<ExecutorState> all = states.values().iterator();
+    while (all.hasNext()) {
+      ExecutorState state = all.next();
+      if (state.hasLast() && activeMs - state.getActiveAt() >= LOST_MS) {
+        present.remove(state.getExecutorId());
+        all.remove();
+      }
+    }
   }
 
   private ExecutorLive.Builder fromSample(

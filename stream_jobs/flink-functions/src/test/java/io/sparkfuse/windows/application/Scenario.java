@@ -45,6 +45,15 @@ final class Scenario {
     return wait(WaitingRow.newBuilder().setLanes(lanes.save()));
   }
 
+  /** Adds facts of a collector with these sequence numbers, in the lane `bulk`. */
+  Scenario numbers(String collector, long... numbers) {
+    LaneSequences lanes = new LaneSequences();
+    for (long each : numbers) {
+      lanes.add(collector, "bulk", each);
+    }
+    return wait(WaitingRow.newBuilder().setLanes(lanes.save()));
+  }
+
   /** Adds a numbered fact in the lane of starts and ends, after some facts that never arrive. */
   Scenario afterLost(String collector, int lost) {
     LaneSequences lanes = new LaneSequences();
