@@ -23,17 +23,13 @@ from sparkfuse_stream_jobs.detect import (
     loss_rows,
     pods,
     queries,
+    retention,
     run_samples,
     stage_identity,
 )
 from sparkfuse_stream_jobs.detect.host_observations import HostReport, host_reports
 from sparkfuse_stream_jobs.detect.stage_identity import fingerprint
 from sparkfuse_stream_jobs.detect.state.run_state import NO_EPOCH, ApplicationState, RowEpoch, RunState, application_of
-
-# State values expire unless they are written again. At every 97th row of an application, the values of the row's stage
-# and of the application are written again. Once a day, the values of jobs and executors are written again.
-REFRESH_EVERY_ROWS = 97
-REFRESH_EVERY_MS = 86_400_000
 
 
 @dataclass(frozen=True)
@@ -82,8 +78,8 @@ def step(row: LiveRow, state: RunState) -> Iterator[Output]:
     if is_replayed(row, state):
         return
     yield from _add_application(row, state)
-    if row.row_seq % REFRESH_EVERY_ROWS == 0:
-        _refresh(row, state)
+    if row.row_seq % retention.REFRESH_EVERY_ROWS == 0:
+        retention.refresh(row, state)
     _store(row, state)
     yield from _identify(row, state)
     if row.HasField("application_ended"):
@@ -99,7 +95,7 @@ def step(row: LiveRow, state: RunState) -> Iterator[Output]:
         run_samples.store_sample(row, state)
     elif row.HasField("application_ended"):
         yield from run_samples.samples_of_ended_run(row, state)
-        _clear(row, state)
+        retention.clear_ended(row, state)
 
 
 def _add_application(row: LiveRow, state: RunState) -> Iterator[InvalidSetting]:
@@ -211,54 +207,3 @@ def _derived_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
         yield from failure_rows.query_end_rows(row, state)
     elif (loss_of := _LOSSES.get(row.WhichOneof("row") or "")) and (loss := loss_of(row, state)):
         yield loss
-
-
-def _refresh(row: LiveRow, state: RunState) -> None:
-    """Rewrite values that were written once, so that they do not expire while the application runs."""
-    application = application_of(state)
-    if row.window_end_ms >= application.refreshed_at_ms + REFRESH_EVERY_MS:
-        application = replace(application, refreshed_at_ms=row.window_end_ms)
-        for name, job in state.jobs.items():
-            state.jobs.put(name, job)
-        for name, executor in state.executors.items():
-            state.executors.put(name, executor)
-        for name, pod in state.pods.items():
-            state.pods.put(name, pod)
-        if losses := state.losses.value():
-            state.losses.update(losses)
-    state.application.update(application)
-    name = str(row.stage.stage_id if row.HasField("stage") else row.task.stage_id)
-    if stage := state.stages.get(name):
-        state.stages.put(name, stage)
-
-
-def _clear(row: LiveRow, state: RunState) -> None:
-    """Clear the state of an application that ended, except its identity."""
-    ended_ms = row.application_ended.ended_ms or row.window_end_ms
-    state.application.update(
-        replace(
-            application_of(state),
-            ended=True,
-            ended_ms=ended_ms,
-            stages=0,
-            plans=0,
-            jobs=0,
-            executors=0,
-            pods=0,
-            cores=0,
-            stored_plans=0,
-            ended_queries=(),
-        )
-    )
-    for values in (
-        state.stages,
-        state.queries,
-        state.sql_plans,
-        state.samples,
-        state.jobs,
-        state.executors,
-        state.pods,
-    ):
-        values.clear()
-    for value in (state.losses, state.progress):
-        value.clear()

@@ -10,7 +10,7 @@ from sparkfuse_rules.knowledge.query_plan import QueryPlan
 from sparkfuse_stream_jobs.detect.state.codec import Codec
 from sparkfuse_stream_jobs.detect.state.run_state import QueryState, RunState, add_count, application_of
 
-# Maximum numbers per application: queries that are stored until its end, and plan versions stored at the same time.
+# Maximum numbers per application: queries of the last week (retention.py), and plan versions stored at the same time.
 MAX_QUERIES, MAX_PLANS = 10_000, 1_000
 # Maximum number of stored versions of one query's plan; the newest are kept. Adaptive execution adds a version when a
 # stage ends.
@@ -44,7 +44,8 @@ def put_query(query_id: int, query: QueryState, state: RunState) -> bool:
     if query_of(query_id, state) is None:
         if application.plans >= MAX_QUERIES:
             return False
-        state.application.update(replace(application, plans=application.plans + 1))
+        newest = max(application.newest_query, query_id)
+        state.application.update(replace(application, plans=application.plans + 1, newest_query=newest))
     state.queries.put(str(query_id), query)
     return True
 

@@ -12,8 +12,8 @@ from sparkfuse_rules.knowledge.stage_graph import fingerprint_in_run
 from sparkfuse_stream_jobs.detect.queries import MAX_TEXT
 from sparkfuse_stream_jobs.detect.state.run_state import RunState, StageState, application_of, started_stage
 
-# Maximum number of stored stages of one application. Further stages are identified by their name only, so that a
-# program that starts stages in a loop does not fill the state.
+# Maximum number of stored stages of one application, which are those of the last week (retention.py). Further stages
+# are identified by their name only, so that a program that starts stages in a loop does not fill the state.
 MAX_STAGES = 10_000
 
 
@@ -90,5 +90,6 @@ def _put(stage_id: int, stage: StageState, state: RunState) -> None:
     if state.stages.get(str(stage_id)) is None:
         if application.stages >= MAX_STAGES:
             return
-        state.application.update(replace(application, stages=application.stages + 1))
+        newest = max(application.newest_stage, stage_id)
+        state.application.update(replace(application, stages=application.stages + 1, newest_stage=newest))
     state.stages.put(str(stage_id), stage)

@@ -1,7 +1,7 @@
 """Adds job, fingerprint and names to the rows of one application attempt."""
 
 # Flink defines the names, the signatures and the contracts of the methods.
-# ruff: noqa: D102
+# ruff: noqa: ARG002, D102
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_rules.knowledge.executor_losses import ExecutorLosses
-from sparkfuse_stream_jobs.detect import identify
+from sparkfuse_stream_jobs.detect import identify, retention
 from sparkfuse_stream_jobs.detect.dead_letters import DeadLetters
 from sparkfuse_stream_jobs.detect.host_observations import HostReport, merge_reports
 from sparkfuse_stream_jobs.detect.operators.invalid_values import parsed, usable
@@ -92,7 +92,7 @@ class Identify(KeyedProcessFunction):
         names: dict[tuple[str, int], DisplayName] = {}
         with self._scope.enter(ctx.get_current_key()):
             for row in split_record(value):
-                for output in usable(self._outputs(row), self._letters, row):
+                for output in usable(self._outputs(row, ctx), self._letters, row):
                     if isinstance(output, HostReport):
                         reports.append(output)
                     elif isinstance(output, DisplayName):
@@ -109,6 +109,11 @@ class Identify(KeyedProcessFunction):
         for key, batch in contents.items():
             yield Row(key, join_records(batch))
 
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
+        with self._scope.enter(ctx.get_current_key()):
+            retention.forget(self._state)
+        return iter(())
+
     def _encode(self, output: LiveRow | Baseline | identify.InvalidSetting) -> tuple[str, bytes] | None:
         """Return key and content for AcrossRuns; None for an output that no later step needs."""
         if isinstance(output, LiveRow):
@@ -124,8 +129,10 @@ class Identify(KeyedProcessFunction):
         log.warning("%s", output.text)
         return None
 
-    def _outputs(self, content: bytes) -> Iterator[identify.Output]:
+    def _outputs(self, content: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[identify.Output]:
         row = parsed(LiveRow, content)
         if not (row.app_id and row.window_end_ms and row.WhichOneof("row")):
             raise ValueError("a row needs an application, a window and a view")
         yield from identify.step(row, self._state)
+        if row.HasField("application_ended"):
+            ctx.timer_service().register_event_time_timer(row.window_end_ms + retention.KEPT_AFTER_END_MS)

@@ -22,7 +22,8 @@ class ApplicationState:
     of cores of its executors; each task takes ``task_cpus``. ``*_at_ms`` are ends of windows. ``ended_queries`` are the
     last queries that ended, whose plans are still stored. ``*_memory_mib`` is the memory of the driver and of an
     executor, None if it is unknown; ``allocation`` sums cores and memory of executors over time. ``ended_driver`` is
-    the last error of a task that ended the JVM of the driver.
+    the last error of a task that ended the JVM of the driver. ``newest_*`` are the highest numbers so far; ``marks``
+    are the window, ``newest_stage`` and ``newest_query`` of each of the last days.
     """
 
     job_key: str
@@ -50,6 +51,9 @@ class ApplicationState:
     pods_dropped_at_ms: int = 0
     allocation: Allocation = NOTHING_ALLOCATED
     ended_driver: str = ""
+    newest_stage: int = -1
+    newest_query: int = -1
+    marks: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def slots(self) -> int:
