@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -38,22 +39,31 @@ MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 PARTS = 5
 IDLE_SECONDS = 900
 TASKS_PER_STAGE = 4
+# Of this many executors and stages, the end of one is lost.
+LOST_ENDS = 100
+SHORT_DAYS = 20
 
 
 class Application:
-    """Encodes the facts of one application, with sequence numbers for each lane."""
+    """Encodes the facts of one application, with sequence numbers for each lane of each collector."""
 
     def __init__(self, app_id: str, start_ms: int) -> None:
         self.app_id = app_id
         self._start_ms = start_ms
-        self._encoder = Encoder(Origin("bench", "team", app_id, 1, start_ms, "driver-00000001"))
-        self._next = {BULK: 0, RESERVED: 0}
+        self._encoder = self._encoder_of("driver-00000001")
+        self._next: Counter[tuple[str, str]] = Counter()
 
-    def fact(self, at_ms: int, kind: str, key: str, message: object, lane: str = BULK) -> tuple[str, int, bytes]:
-        """Return the key, the time and the value of a record."""
-        seq = self._next[lane]
-        self._next[lane] += 1
-        return self.app_id, at_ms, self._encoder.record(PendingFact(lane, at_ms, kind, key, message), seq)
+    def fact(
+        self, at_ms: int, kind: str, key: str, message: object, lane: str = BULK, executor: str = ""
+    ) -> tuple[str, int, bytes]:
+        """Return the key, the time and the value of a record; the driver sends it, or the plugin of an executor."""
+        seq = self._next[executor, lane]
+        self._next[executor, lane] += 1
+        encoder = self._encoder_of(f"executor-{executor}-00000001") if executor else self._encoder
+        return self.app_id, at_ms, encoder.record(PendingFact(lane, at_ms, kind, key, message), seq)
+
+    def _encoder_of(self, collector: str) -> Encoder:
+        return Encoder(Origin("bench", "team", self.app_id, 1, self._start_ms, collector))
 
     def started(self, at_ms: int) -> tuple[str, int, bytes]:
         """Return the start of the application."""
@@ -73,14 +83,20 @@ class Application:
             task_id = number * TASKS_PER_STAGE + place
             task = fact_pb2.TaskStarted(stage_id=number, stage_attempt=0, task_id=task_id, executor_id=executor)
             yield self.fact(at_ms, "task_started", f"{number}-{place}", task)
-            ended = fact_pb2.TaskEnded(
+            task_ended = fact_pb2.TaskEnded(
                 stage_id=number, stage_attempt=0, task_id=task_id, executor_id=executor, outcome="success",
                 duration_ms=1000, has_metrics=True,
             )  # fmt: skip
-            yield self.fact(at_ms + 1000, "task_ended", f"{number}-{place}", ended)
-        yield self.fact(
-            at_ms + 1001, "stage_ended", f"{number}", fact_pb2.StageEnded(stage_id=number, stage_attempt=0), RESERVED
-        )
+            yield self.fact(at_ms + 1000, "task_ended", f"{number}-{place}", task_ended)
+        if number % LOST_ENDS != LOST_ENDS - 1:
+            ended = fact_pb2.StageEnded(stage_id=number, stage_attempt=0)
+            yield self.fact(at_ms + 1001, "stage_ended", f"{number}", ended, RESERVED)
+
+    def samples(self, executor: str, at_ms: int) -> Iterator[tuple[str, int, bytes]]:
+        """Yield two samples of an executor."""
+        for later_ms in (1000, MINUTE_MS):
+            sample = fact_pb2.ExecutorSample(executor_id=executor, heap_used_bytes=1 << 30)
+            yield self.fact(at_ms + later_ms, "executor_sample", f"{executor}-{later_ms}", sample, executor=executor)
 
     def executor(self, name: str, at_ms: int) -> tuple[str, int, bytes]:
         """Return the start of an executor."""
@@ -102,9 +118,11 @@ def month_of_one_application(start_ms: int, executors: int, days: int) -> Iterat
         at_ms = start_ms + 1000 + span * number // executors
         while ends and ends[0][0] <= at_ms:
             ended_ms, name = ends.pop(0)
-            yield app.executor_end(name, ended_ms)
+            if int(name) % LOST_ENDS:
+                yield app.executor_end(name, ended_ms)
         yield app.executor(str(number), at_ms)
         yield from app.stage(number, str(number), at_ms)
+        yield from app.samples(str(number), at_ms)
         ends.append((at_ms + HOUR_MS, str(number)))
 
 
@@ -224,7 +242,7 @@ def main() -> None:
     """Run both loads and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--executors", type=int, default=10_000, help="executors of the application that runs a month")
-    parser.add_argument("--applications", type=int, default=50_000, help="short applications, in ten days")
+    parser.add_argument("--applications", type=int, default=50_000, help="short applications")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as bootstrap:
         settings = replace(
@@ -242,8 +260,8 @@ def main() -> None:
                 start_ms = time.time_ns() // 1_000_000 + HOUR_MS
                 month = month_of_one_application(start_ms, arguments.executors, 30)
                 start_ms = bench.run("one application, 30 days", month, start_ms, 30)
-                short = short_applications(start_ms, arguments.applications, 10)
-                bench.run("short applications, 10 days", short, start_ms, 10)
+                short = short_applications(start_ms, arguments.applications, SHORT_DAYS)
+                bench.run(f"short applications, {SHORT_DAYS} days", short, start_ms, SHORT_DAYS)
             finally:
                 detect.close()
 
