@@ -27,6 +27,9 @@ LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
 JVM_STOP_SECONDS = 10.0
 JOB_STOP_SECONDS = 15.0
+KAFKA_RETRY_SECONDS = 10.0
+# How often in succession a job manager may fail to report the status of the job, such as during an overload.
+MAX_FAILED_REQUESTS = 120
 # Flink ends the mini cluster with its job, and then answers only requests for the result of the job.
 MINI_CLUSTER_ENDED = "MiniCluster is not yet running or has already been shut down"
 Submit = Callable[[Settings], contextlib.AbstractContextManager[Any]]
@@ -35,7 +38,8 @@ Submit = Callable[[Settings], contextlib.AbstractContextManager[Any]]
 def run_job(name: str, submit: Submit) -> int:
     """Run the job ``name`` until SIGTERM or SIGINT, and return the exit code of the process.
 
-    If `flink run` started this program, it returns after the job was submitted to the cluster.
+    If `flink run` started this program, it returns after the job was submitted to the cluster. In application mode, it
+    waits for the broker instead of exit code 3.
     ``submit`` is a context that starts the job and yields PyFlink's JobClient.
     Exit codes: 0 after a signal; 1 if the job or its JVM ended by itself; 2 and 3 if it could not start.
     """
@@ -47,9 +51,7 @@ def run_job(name: str, submit: Submit) -> int:
         settings = Settings.from_environment()
         name = settings.job_name(name)
         if on_cluster():
-            with submit(settings) as job:
-                started.set()
-                return _watch(name, job, stop, settings) if runs_beside_job() else _report(name, job)
+            return _run_on_cluster(name, submit, settings, stop, started)
         with _job_lock(name, settings.home) as lock, submit(settings) as job:
             jvm = _store_jvm_id(lock)
             started.set()
@@ -92,20 +94,45 @@ def _stop_on_signals(stop: threading.Event, started: threading.Event) -> None:
     signal.signal(signal.SIGINT, handle)
 
 
+def _run_on_cluster(
+    name: str, submit: Submit, settings: Settings, stop: threading.Event, started: threading.Event
+) -> int:
+    """Run the program on a cluster. In application mode, it waits until the broker and its topics are available.
+
+    If the program failed there, Flink would end the job that a new job manager restores, and delete its metadata.
+    """
+    while True:
+        try:
+            with submit(settings) as job:
+                started.set()
+                return _watch(name, job, stop, settings) if runs_beside_job() else _report(name, job)
+        except KafkaUnavailableError as error:
+            if not runs_beside_job():
+                raise
+            LOG.error("%s waits for Kafka, next attempt in %.0f s: %s", name, KAFKA_RETRY_SECONDS, error)
+        stop.wait(KAFKA_RETRY_SECONDS)
+
+
 def _report(name: str, job: Any) -> int:
     LOG.info("%s is submitted; its job id is %s", name, job.get_job_id())
     return 0
 
 
 def _watch(name: str, job: Any, stop: threading.Event, settings: Settings) -> int:
+    failures = 0
     while not stop.wait(POLL_SECONDS):
         try:
-            status = str(job.get_job_status().result().name)
+            status = _status(job)
         except Exception as error:  # the JVM ended or does not answer; the supervisor restarts this process
             if MINI_CLUSTER_ENDED in str(error):
                 return _explain_end(name, "FAILED", job, settings)
+            failures += 1
+            # If the program failed on a cluster, Flink would end the job and delete its metadata.
+            if on_cluster() and _is_answer(error) and failures < MAX_FAILED_REQUESTS:
+                continue
             LOG.error("%s: the JVM does not answer: %s", name, _first_line(error))
             return 1
+        failures = 0
         if status in {"FAILED", "FINISHED", "CANCELED", "SUSPENDED"}:
             return _explain_end(name, status, job, settings)
     LOG.info("%s is stopping", name)
@@ -113,6 +140,21 @@ def _watch(name: str, job: Any, stop: threading.Event, settings: Settings) -> in
     cancelling.start()
     cancelling.join(JOB_STOP_SECONDS)
     return 0
+
+
+def _status(job: Any) -> str:
+    try:
+        return str(job.get_job_status().result().name)
+    except KeyError as error:
+        # PyFlink 2.3 does not know INITIALIZING, the status of a job that a new job manager restores.
+        return str(error.args[0])
+
+
+def _is_answer(error: Exception) -> bool:
+    """Return whether the JVM answered with this error; otherwise it has ended."""
+    from py4j.protocol import Py4JJavaError
+
+    return isinstance(error, Py4JJavaError)
 
 
 def _cancel(job: Any) -> None:
