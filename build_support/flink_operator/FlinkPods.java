@@ -30,7 +30,8 @@ public class FlinkPods {
             "configuration.BlobServerOptions", "configuration.CheckpointingOptions", "configuration.CoreOptions",
             "configuration.DeploymentOptions", "configuration.ExecutionOptions",
             "configuration.HighAvailabilityOptions", "configuration.JobManagerOptions", "configuration.MetricOptions",
-            "configuration.PipelineOptions", "configuration.RestartStrategyOptions", "configuration.RestOptions",
+            "configuration.PipelineOptions", "configuration.ResourceManagerOptions",
+            "configuration.RestartStrategyOptions", "configuration.RestOptions",
             "configuration.StateBackendOptions", "configuration.TaskManagerOptions", "configuration.WebOptions",
             "kubernetes.configuration.KubernetesConfigOptions", "python.PythonOptions",
             "state.rocksdb.RocksDBOptions");
