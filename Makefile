@@ -96,12 +96,13 @@ test-plugin-long: | setup ## run the long tests of the plugin: a million tasks w
 	$(MVN) -f $(PLUGIN)/pom.xml test -Dtest.groups=long -Dtest.excluded=
 
 .PHONY: test-long
-test-long: test-plugin-long $(STAMPS)/env-connect $(STAMPS)/env-s3 $(STAMPS)/flink-s3 $(AIRFLOW:%=$(STAMPS)/env-%) ## run the tests that CI skips: other Spark versions, installations, broker states, outages (30 minutes)
+test-long: test-plugin-long $(STAMPS)/env-connect $(STAMPS)/env-s3 $(STAMPS)/flink-s3 $(STAMPS)/flink-operator $(AIRFLOW:%=$(STAMPS)/env-%) ## run the tests that CI skips: other Spark versions, installations, broker states, outages (30 minutes)
 	$(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
 .PHONY: test-cluster
-test-cluster: $(STAMPS)/env-s3 $(STAMPS)/flink-s3 | setup ## run both Flink jobs on a standalone cluster, kill its processes, restore savepoints (twenty minutes)
+test-cluster: $(STAMPS)/env-s3 $(STAMPS)/flink-s3 $(STAMPS)/flink-operator | setup ## run both Flink jobs on standalone clusters and in application mode, kill their processes, restore savepoints (half an hour)
 	$(BIN)/python -m pytest -m long tests/integration/stream_jobs/test_stream_jobs_cluster.py \
+		tests/integration/stream_jobs/test_stream_jobs_application_mode.py \
 		tests/integration/stream_jobs/test_stream_jobs_cluster_upgrade.py $(PYTEST_ARGS)
 
 .PHONY: test-airflow

@@ -1,4 +1,4 @@
-"""A standalone Flink cluster on the loopback interface, from the distribution in the Python package.
+"""A standalone Flink cluster on the loopback interface, from the distribution that our image contains.
 
 ZooKeeper, job manager and task managers are processes with folders and addresses of their own. They share only the
 folders or the bucket for checkpoints and for high availability.
@@ -18,16 +18,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pyflink
 import yaml
 
 from sparkfuse.stack.layout import free_ports
 from sparkfuse_contracts.assets import asset
-from sparkfuse_stream_jobs.environment import jars
 from tests.waiting import wait_for
 
-HOME = Path(pyflink.__file__).parent
-START_SECONDS = 420
+ROOT = Path(__file__).parents[1]
+START_SECONDS = 900
+# The share of an instance in fewer records is an accident.
+RECORDS_WITH_SHARE = 1_000
 REPORTER = "org.apache.flink.metrics.prometheus.PrometheusReporterFactory"
 
 
@@ -39,33 +39,29 @@ class FlinkCluster:
     ) -> None:
         """Prepare the folders. ``plugins`` contains further plugins of Flink, such as a file system."""
         self._folder = folder
-        self._plugins = folder / "plugins"
-        self._plugins.mkdir(parents=True)
-        for plugin in [*(HOME / "plugins").iterdir(), *(plugins.iterdir() if plugins else ())]:
-            (self._plugins / plugin.name).symlink_to(plugin.resolve())
+        self._home = folder / "flink"
+        self._home.mkdir(parents=True)
+        given = {**os.environ, "PYTHON": sys.executable, "SPARKFUSE_FLINK_LIBS": str(flink_libs.resolve())}
+        subprocess.run([str(ROOT / "deploy" / "flink_home.sh"), str(self._home)], env=given, check=True)
+        for plugin in plugins.iterdir() if plugins else ():
+            (self._home / "plugins" / plugin.name).symlink_to(plugin.resolve())
         self._rpc_port, self.rest_port, self._zookeeper_port, *self._quorum_ports = free_ports(5)
         self.checkpoints = folder / "shared" / "checkpoints"
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._metrics_ports: dict[str, int] = {}
-        self._lib = folder / "lib"
-        self._lib.mkdir(parents=True)
-        shipped = [*(HOME / "lib").glob("*.jar"), *(HOME / "opt").glob("flink-python-*.jar"), *jars(flink_libs)]
-        for jar in shipped:
-            (self._lib / jar.name).symlink_to(jar.resolve())
         self._options = {
-            **yaml.safe_load((HOME / "conf" / "config.yaml").read_text()),
+            **yaml.safe_load((self._home / "conf" / "config.yaml").read_text()),
+            **self._deployment(),
+            **self._of_this_machine(),
+            **(options or {}),
+        }
+
+    def _deployment(self) -> dict[str, str]:
+        """Return the options that a deployment decides."""
+        return {
             **yaml.safe_load(asset("sparkfuse_stream_jobs", "flink.yaml").read_text()),
-            "jobmanager.rpc.address": "127.0.0.1",
-            "jobmanager.rpc.port": str(self._rpc_port),
-            "rest.address": "127.0.0.1",
-            "rest.port": str(self.rest_port),
-            "rest.bind-port": str(self.rest_port),
-            "high-availability.type": "zookeeper",
-            "high-availability.zookeeper.quorum": f"127.0.0.1:{self._zookeeper_port}",
-            "high-availability.storageDir": (folder / "shared" / "ha").as_uri(),
-            "high-availability.jobmanager.port": str(self._rpc_port),
+            "high-availability.storageDir": (self._folder / "shared" / "ha").as_uri(),
             "execution.checkpointing.dir": self.checkpoints.as_uri(),
-            "execution.checkpointing.interval": "1 s",
             "parallelism.default": "2",
             "python.executable": sys.executable,
             "python.client.executable": sys.executable,
@@ -74,12 +70,27 @@ class FlinkCluster:
             "taskmanager.numberOfTaskSlots": "2",
             # By default, Flink may put all tasks of a job on one task manager.
             "taskmanager.load-balance.mode": "SLOTS",
+            "metrics.reporters": "prometheus",
+            "metrics.reporter.prometheus.factory.class": REPORTER,
+        }
+
+    def _of_this_machine(self) -> dict[str, str]:
+        """Return the addresses of the processes, and short intervals."""
+        return {
+            "jobmanager.rpc.address": "127.0.0.1",
+            "jobmanager.rpc.port": str(self._rpc_port),
+            "rest.address": "127.0.0.1",
+            "rest.port": str(self.rest_port),
+            "rest.bind-port": str(self.rest_port),
+            "high-availability.type": "zookeeper",
+            "high-availability.zookeeper.quorum": f"127.0.0.1:{self._zookeeper_port}",
+            "high-availability.jobmanager.port": str(self._rpc_port),
+            "execution.checkpointing.interval": "1 s",
+            # By default, Flink fails requests for missing slots from this time on.
+            "slot.request.timeout": "30 s",
             # A killed task manager must be detected within seconds.
             "heartbeat.interval": "1000",
             "heartbeat.timeout": "8000",
-            "metrics.reporters": "prometheus",
-            "metrics.reporter.prometheus.factory.class": REPORTER,
-            **(options or {}),
         }
 
     def start(self) -> None:
@@ -99,26 +110,26 @@ class FlinkCluster:
             f"clientPort={self._zookeeper_port}\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n"
             f"server.1=127.0.0.1:{quorum}:{election}\n"
         )
-        self._start("zookeeper", "zookeeper.sh", "1")
+        self._start("zookeeper", "zookeeper.sh", "start-foreground", "1")
 
     def start_job_manager(self) -> None:
         """Start the job manager."""
         self._configuration("jobmanager", "127.0.0.1")
-        self._start("jobmanager", "jobmanager.sh")
+        self._start("jobmanager", "jobmanager.sh", "start-foreground")
 
     def start_task_manager(self, number: int) -> None:
         """Start a task manager with a loopback address of its own."""
         address = f"127.0.0.{number + 1}"
         name = f"taskmanager-{number}"
         self._configuration(name, address, {"taskmanager.host": address, "taskmanager.bind-host": address})
-        self._start(name, "taskmanager.sh")
+        self._start(name, "taskmanager.sh", "start-foreground")
 
     def submit(self, module: str, environment: Mapping[str, str], *options: str) -> str:
         """Submit the program ``module`` as a user does, and return the job's id after all its tasks run."""
-        before = self._jobs()
+        before = self.jobs()
         self._configuration("client", "127.0.0.1")
         self._flink("run", "--detached", *options, "-pym", module, environment=environment)
-        [job] = self._jobs() - before
+        [job] = self.jobs() - before
         self.wait_until_running(job)
         return job
 
@@ -130,9 +141,18 @@ class FlinkCluster:
         assert found, answer
         return found[1]
 
+    def cancel(self, job: str) -> None:
+        """Cancel a job, and wait until it has ended."""
+        self._flink("cancel", job)
+        wait_for(lambda: (self._answer(f"/jobs/{job}") or {}).get("state") == "CANCELED", START_SECONDS, "the end")
+
     def wait_until_running(self, job: str) -> None:
         """Wait until all tasks of a job run."""
         wait_for(lambda: self._runs(job), START_SECONDS, f"job {job} to run; see {self._folder}")
+
+    def jobs(self) -> set[str]:
+        """Return the ids of the jobs that the job manager knows."""
+        return {job["jid"] for job in (self._answer("/jobs/overview") or {}).get("jobs", [])}
 
     def checkpoints_of(self, job: str) -> dict[str, Any]:
         """Return Flink's statistics about the checkpoints of a job."""
@@ -141,12 +161,16 @@ class FlinkCluster:
 
     def wait_for_checkpoint(self, job: str) -> None:
         """Wait for a checkpoint that was triggered after this call."""
+        before = self.newest_checkpoint(job)
+        wait_for(lambda: self.newest_checkpoint(job) > before + 1, START_SECONDS, f"a checkpoint of {job}")
 
-        def last() -> int:
-            return int(((self.checkpoints_of(job).get("latest") or {}).get("completed") or {}).get("id", 0))
+    def newest_checkpoint(self, job: str) -> int:
+        """Return the id of the newest completed checkpoint of a job, 0 if there is none."""
+        return self._checkpoint(job, "completed")
 
-        before = last()
-        wait_for(lambda: last() > before + 1, START_SECONDS, f"a checkpoint of {job}")
+    def restored_checkpoint(self, job: str) -> int:
+        """Return the id of the checkpoint from which a job was restored last, 0 if it was not."""
+        return self._checkpoint(job, "restored")
 
     def restarts(self, job: str) -> int:
         """Return how often Flink restarted a job."""
@@ -156,6 +180,17 @@ class FlinkCluster:
     def parallelism(self, job: str) -> set[int]:
         """Return the parallelisms of the tasks of a job."""
         return {vertex["parallelism"] for vertex in (self._answer(f"/jobs/{job}") or {}).get("vertices", [])}
+
+    def largest_share(self, job: str) -> float:
+        """Return the largest share of one instance in the records of its step; sources are counted by their output."""
+        shares = [0.0]
+        for vertex in (self._answer(f"/jobs/{job}") or {}).get("vertices", []):
+            answer = self._answer(f"/jobs/{job}/vertices/{vertex['id']}") or {}
+            metrics = [each["metrics"] for each in answer.get("subtasks", [])]
+            records = [int(each["read-records"] or each["write-records"]) for each in metrics]
+            if sum(records) >= RECORDS_WITH_SHARE:
+                shares.append(max(records) / sum(records))
+        return max(shares)
 
     def task_managers_of(self, job: str) -> set[str]:
         """Return the addresses on which the tasks of a job run."""
@@ -192,7 +227,7 @@ class FlinkCluster:
         folder = self._folder / name
         conf = folder / "conf"
         if not conf.exists():
-            shutil.copytree(HOME / "conf", conf)
+            shutil.copytree(self._home / "conf", conf)
         self._metrics_ports.setdefault(name, *free_ports(1))
         own = {
             "jobmanager.bind-host": address,
@@ -208,20 +243,22 @@ class FlinkCluster:
         folder = self._folder / name
         return {
             **os.environ,
-            "FLINK_HOME": str(HOME),
+            "FLINK_HOME": str(self._home),
             "FLINK_CONF_DIR": str(folder / "conf"),
-            "FLINK_LIB_DIR": str(self._lib),
-            "FLINK_PLUGINS_DIR": str(self._plugins),
             "FLINK_LOG_DIR": str(folder),
             "FLINK_PID_DIR": str(folder),
             "MALLOC_ARENA_MAX": "2",
         }
 
-    def _start(self, name: str, script: str, *arguments: str) -> None:
+    def output(self, name: str) -> str:
+        """Return what a process has written to its output since the first start."""
+        return (self._folder / name / "output.log").read_text(errors="replace")
+
+    def _start(self, name: str, script: str, *arguments: str, variables: Mapping[str, str] | None = None) -> None:
         with (self._folder / name / "output.log").open("ab") as output:
             self._processes[name] = subprocess.Popen(
-                [str(HOME / "bin" / script), "start-foreground", *arguments],
-                env=self._environment(name),
+                [str(self._home / "bin" / script), *arguments],
+                env={**self._environment(name), **(variables or {})},
                 cwd=self._folder / name,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -231,7 +268,7 @@ class FlinkCluster:
 
     def _flink(self, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
         """Run Flink's command line, and return its output."""
-        command = [str(HOME / "bin" / "flink"), *arguments]
+        command = [str(self._home / "bin" / "flink"), *arguments]
         given = {**self._environment("client"), **(environment or {})}
         done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=START_SECONDS, check=False)
         assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
@@ -242,11 +279,11 @@ class FlinkCluster:
         states = [vertex["status"] for vertex in found.get("vertices", [])]
         return found.get("state") == "RUNNING" and bool(states) and set(states) == {"RUNNING"}
 
+    def _checkpoint(self, job: str, kind: str) -> int:
+        return int(((self.checkpoints_of(job).get("latest") or {}).get(kind) or {}).get("id", 0))
+
     def _slots(self) -> int:
         return int((self._answer("/overview") or {}).get("slots-total", 0))
-
-    def _jobs(self) -> set[str]:
-        return {job["jid"] for job in (self._answer("/jobs/overview") or {}).get("jobs", [])}
 
     def _answer(self, path: str) -> Any:
         """Return the answer of the job manager, or None while it does not answer."""

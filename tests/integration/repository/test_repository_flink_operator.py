@@ -10,38 +10,29 @@ import jsonschema
 import pytest
 import yaml
 
+from tests.flink_operator import OPERATOR, operator_output, with_known_version
 from tests.kubernetes_manifests import ROOT, Manifest, environments, manifests
 
-FOLDER = ROOT / "build" / "flink-operator"
-PROGRAM = ROOT / "build_support" / "flink_operator" / "ValidateFlinkDeployments.java"
+PROGRAM = "ValidateFlinkDeployments"
 DEFINITION = "META-INF/fabric8/flinkdeployments.flink.apache.org-v1.yml"
 # The operator in Maven Central is built with Flink 1.17, which knows these options by their former names.
 FORMER_NAMES = {
     "execution.checkpointing.dir": "state.checkpoints.dir",
     "execution.checkpointing.savepoint-dir": "state.savepoints.dir",
 }
-NEWEST_KNOWN_FLINK = "v1_18"
 DEPLOYMENTS = [each for environment in environments() for each in manifests(environment, "FlinkDeployment")]
-
-
-def validator_output(*arguments: str, text: str = "") -> list[str]:
-    command = ["java", "-cp", (FOLDER / "classpath").read_text(), str(PROGRAM), *arguments]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True, timeout=120)
-    return done.stdout.splitlines()
 
 
 def verdicts(deployments: list[Manifest]) -> list[str]:
     lines = [json.dumps(for_validator(each)) for each in deployments]
-    output = validator_output(text="\n".join(lines))
+    output = operator_output(PROGRAM, text="\n".join(lines))
     return [line.removeprefix("result ") for line in output if line.startswith("result ")]
 
 
 def for_validator(deployment: Manifest) -> Manifest:
-    changed = copy.deepcopy(deployment)
+    changed = with_known_version(deployment)
     options = changed["spec"]["flinkConfiguration"]
     changed["spec"]["flinkConfiguration"] = {FORMER_NAMES.get(name, name): value for name, value in options.items()}
-    if changed["spec"]["flinkVersion"] == "v2_3":
-        changed["spec"]["flinkVersion"] = NEWEST_KNOWN_FLINK
     return changed
 
 
@@ -57,7 +48,7 @@ def without(deployment: Manifest, *path: str) -> Manifest:
 @pytest.fixture(scope="module")
 def schema() -> Manifest:
     """Return the schema of FlinkDeployment from the operator's jar, in which unknown fields are errors."""
-    with zipfile.ZipFile(FOLDER / "flink-kubernetes-operator-api.jar") as jar:
+    with zipfile.ZipFile(OPERATOR / "flink-kubernetes-operator-api.jar") as jar:
         definition = yaml.safe_load(jar.read(DEFINITION))
     (version,) = [each for each in definition["spec"]["versions"] if each["name"] == "v1beta1"]
     assert version["served"]
@@ -150,7 +141,7 @@ def test_validator_of_the_operator():
 
 def test_options_of_the_operator_exist():
     """Each option for the operator exists, because the operator ignores a misspelled one."""
-    known = set(validator_output("--options"))
+    known = set(operator_output(PROGRAM, "--options"))
     used = {name for each in DEPLOYMENTS for name in each["spec"]["flinkConfiguration"]}
 
     ours = {name for name in used if name.startswith("kubernetes.operator.")}

@@ -25,7 +25,7 @@ from tests.integration.stream_jobs.windows_seen import Seen
 from tests.kafka import settings_of
 from tests.waiting import wait_for
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(3000)]
 WINDOWS, DETECT = "sparkfuse_stream_jobs.windows", "sparkfuse_stream_jobs.detect"
 STAGE: dict[str, Any] = {"stage_id": 3, "stage_attempt": 0}
 SPILLED_BYTES = 1 << 30
