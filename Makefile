@@ -221,6 +221,10 @@ bench-state: | setup ## measure state and memory of both Flink jobs over a simul
 bench-windows: | setup ## measure CPU per fact and the delay of a window (five minutes, idle machine)
 	$(BIN)/python -m tests.bench.bench_windows $(ARGS)
 
+.PHONY: bench-cluster
+bench-cluster: | setup ## measure CPU per record of both Flink jobs on two task managers, at parallelism 1 and 2 (fifteen minutes; ARGS="--only detect")
+	$(BIN)/python -m tests.bench.bench_cluster $(ARGS)
+
 .PHONY: bench-detection
 bench-detection: | setup ## measure recall and false alarms on labelled real runs (ARGS=--live uses a whole stack; --write records it)
 	$(BIN)/python -m tests.bench.bench_detection $(ARGS)

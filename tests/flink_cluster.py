@@ -26,8 +26,6 @@ from tests.waiting import wait_for
 
 ROOT = Path(__file__).parents[1]
 START_SECONDS = 900
-# The share of an instance in fewer records is an accident.
-RECORDS_WITH_SHARE = 1_000
 REPORTER = "org.apache.flink.metrics.prometheus.PrometheusReporterFactory"
 
 
@@ -181,16 +179,18 @@ class FlinkCluster:
         """Return the parallelisms of the tasks of a job."""
         return {vertex["parallelism"] for vertex in (self._answer(f"/jobs/{job}") or {}).get("vertices", [])}
 
-    def largest_share(self, job: str) -> float:
-        """Return the largest share of one instance in the records of its step; sources are counted by their output."""
-        shares = [0.0]
+    def largest_shares(self, job: str) -> dict[str, float]:
+        """Return the largest share of one instance in the records of each step; a source is counted by its output.
+
+        Steps with less than one record in a hundred are left out.
+        """
+        found: dict[str, list[int]] = {}
         for vertex in (self._answer(f"/jobs/{job}") or {}).get("vertices", []):
             answer = self._answer(f"/jobs/{job}/vertices/{vertex['id']}") or {}
             metrics = [each["metrics"] for each in answer.get("subtasks", [])]
-            records = [int(each["read-records"] or each["write-records"]) for each in metrics]
-            if sum(records) >= RECORDS_WITH_SHARE:
-                shares.append(max(records) / sum(records))
-        return max(shares)
+            found[vertex["name"]] = [int(each["read-records"] or each["write-records"]) for each in metrics]
+        most = max(map(sum, found.values()), default=0)
+        return {step: max(each) / sum(each) for step, each in found.items() if 0 < most <= 100 * sum(each)}
 
     def task_managers_of(self, job: str) -> set[str]:
         """Return the addresses on which the tasks of a job run."""

@@ -85,12 +85,12 @@ def broker(folder: Path) -> Iterator[str]:
         process.stop()
 
 
-def facts(count: int) -> Iterator[tuple[float, fact_pb2.Fact]]:
+def facts(count: int, running: int = APPLICATIONS) -> Iterator[tuple[float, fact_pb2.Fact]]:
     """Yield facts of tasks that start, report progress and end, each with the time of its event in seconds."""
-    applications = [BusyApplication(number) for number in range(APPLICATIONS)]
+    applications = [BusyApplication(number) for number in range(running)]
     for number in range(count):
         second = number / FACTS_PER_SECOND
-        yield second, applications[number % APPLICATIONS].next_fact(second)
+        yield second, applications[number % running].next_fact(second)
 
 
 class BusyApplication:
