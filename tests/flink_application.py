@@ -41,12 +41,13 @@ class Deployment:
 
 
 def deployments(environment: str) -> list[Deployment]:
-    """Return the Flink deployments of an environment."""
+    """Return the Flink deployments of an environment that read its own Kafka cluster."""
     found = manifests(environment, "FlinkDeployment")
     [settings] = [
         each["data"] for each in manifests(environment, "ConfigMap") if "SPARKFUSE_KAFKA_BOOTSTRAP" in each["data"]
     ]
-    return [_deployment(each, options, settings) for each, options in zip(found, effective_options(found), strict=True)]
+    jobs = [_deployment(each, options, settings) for each, options in zip(found, effective_options(found), strict=True)]
+    return [each for each in jobs if "SPARKFUSE_SOURCE" not in each.variables["jobManager"]]
 
 
 def _deployment(manifest: Manifest, options: dict[str, str], settings: Mapping[str, str]) -> Deployment:
