@@ -198,8 +198,8 @@ def wait_for_ticks(kafka_bootstrap: str, prefix: str, seconds: int) -> None:
 
 def test_prometheus_reads_the_same_metrics_as_in_the_mini_cluster(actual: Output) -> None:
     """With the relabelling of prometheus.yml, Flink's reporter gives the series that the pipeline's alerts use."""
-    [scrape, _] = yaml.safe_load(asset("sparkfuse_alertmanager", "prometheus.yml").read_text())["scrape_configs"]
-    names, jobs = scrape["metric_relabel_configs"]
+    [scrape, *_] = yaml.safe_load(asset("sparkfuse_alertmanager", "prometheus.yml").read_text())["scrape_configs"]
+    names, jobs, *_ = scrape["metric_relabel_configs"]
     found = set()
     for line in actual.metrics:
         series = re.fullmatch(r"([a-zA-Z_:]+)\{(.*)\} (\S+)", line)
