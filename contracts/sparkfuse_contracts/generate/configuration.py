@@ -17,13 +17,18 @@ _ALLOWS = """
     return IDENTITY.contains(key);
   }
 
+  /** Returns whether a setting of this name may contain a secret. */
+  public static boolean isSecret(String key) {
+    return NEVER.matcher(key).find();
+  }
+
   /** Returns whether a setting of this name may be recorded. */
   public static boolean allows(String key) {
     for (String each : KEYS) {
       boolean listed =
           each.endsWith("*") ? key.startsWith(each.substring(0, each.length() - 1)) : key.equals(each);
       if (listed) {
-        return !NEVER.matcher(key).find();
+        return !isSecret(key);
       }
     }
     return false;

@@ -72,11 +72,15 @@ IDENTITY = (
     "spark.glue.JOB_NAME",
     "spark.glue.JOB_RUN_ID",
     "spark.kubernetes.driver.label.dag_id",
+    "spark.kubernetes.driver.label.dagster/job",
+    "spark.kubernetes.driver.label.dagster/op",
     "spark.kubernetes.driver.label.owner",
     "spark.kubernetes.driver.label.sparkoperator.k8s.io/app-name",
     "spark.kubernetes.driver.label.sparkoperator.k8s.io/submission-id",
     "spark.kubernetes.driver.label.task_id",
     "spark.kubernetes.driver.label.team",
+    "spark.kubernetes.driver.label.workflows.argoproj.io/cron-workflow",
+    "spark.kubernetes.driver.label.workflows.argoproj.io/workflow-template",
     "spark.kubernetes.namespace",
     "spark.openlineage.parentJobName",
     "spark.openlineage.parentJobNamespace",
@@ -88,5 +92,7 @@ IDENTITY = (
     "spark.sparkfuse.job",
     "spark.sparkfuse.owner",
     "spark.sparkfuse.team",
+    "spark.synapse.context.notebookname",
+    "spark.yarn.tags",
 )
 NEVER = "(?i)secret|password|token|credential|access.?key|java.?options|\\.env\\b"

@@ -15,13 +15,17 @@ Properties = Mapping[str, str]
 PROPERTY_KEYS = allowed_configuration().identity
 _OPENLINEAGE = "spark.openlineage."
 _DRIVER_LABEL = "spark.kubernetes.driver.label."
+_DAGSTER, _ARGO = f"{_DRIVER_LABEL}dagster/", f"{_DRIVER_LABEL}workflows.argoproj.io/"
+# Dataproc adds the id of its job to the tags of the YARN application.
+_DATAPROC_TAG = "dataproc_job_"
 # The name that Databricks gives to the cluster of a job run.
 _DATABRICKS_CLUSTER = re.compile(r"job-(\d+)-run-\d+")
 _DIGITS_AT_END = re.compile(r"\d+\Z", re.ASCII)
-# Default application names of shells, notebooks and gateways; only the user distinguishes these applications.
+# Default application names of shells, notebooks, gateways and Airflow's SparkSubmitOperator; only the user
+# distinguishes these applications.
 _DEFAULT_NAME = re.compile(
     r"(livy-(session|batch)|py-?spark-?shell|spark[ -]shell|sparkr(-shell)?|sparksql(::.*)?|spark[ -]sql"
-    r"|zeppelin.*|databricks shell|spark connect server|thrift jdbc/odbc server)",
+    r"|zeppelin.*|databricks shell|spark connect server|thrift jdbc/odbc server|arrow-spark|aws glue)",
     re.IGNORECASE,
 )
 UNNAMED = "unnamed"
@@ -49,12 +53,16 @@ def identify(
     """Return the identity of an application; the first source below that is set is used, so a job key always exists.
 
     Sources in order: ``spark.sparkfuse.job``; OpenLineage's parent job, then its root parent (Airflow sets both); the
-    id of the Databricks job; the name of the Glue job; the DAG and task that Airflow's Kubernetes operator sets on the
-    driver; the Spark operator's label; ``spark.app.name`` without varying parts. If ``spark.app.name`` is the default
+    id of the Databricks job; the name of the Glue job; the notebook of Synapse; the id of the Dataproc job without
+    varying parts; the labels of Airflow, Dagster or Argo on the driver; the Spark operator's label; ``spark.app.name``
+    without varying parts. If ``spark.app.name`` is the default
     name of a shell or gateway, the user's name precedes it.
     Arguments: the allow-listed ``properties`` of the application, its name, id, attempt, start and user.
     """
-    sources = (_from_sparkfuse, _from_openlineage, _from_databricks, _from_glue, _from_airflow, _from_operator)
+    sources = (
+        _from_sparkfuse, _from_openlineage, _from_databricks, _from_glue, _from_synapse, _from_dataproc, _from_airflow,
+        _from_dagster, _from_argo, _from_operator,
+    )  # fmt: skip
     job_key = next((key for source in sources if (key := source(properties))), None) or _from_name(name, user)
     run_key = f"{app_id}/{app_attempt or 0}@{app_start_ms or 0}"
     return Identity(_capped(job_key), run_key, _tagged(properties, "owner"), _tagged(properties, "team"))
@@ -93,9 +101,33 @@ def _from_glue(properties: Properties) -> str:
     return f"glue/{job}" if job else ""
 
 
+def _from_synapse(properties: Properties) -> str:
+    notebook = _setting(properties, "spark.synapse.context.notebookname")
+    return f"synapse/{notebook}" if notebook else ""
+
+
+def _from_dataproc(properties: Properties) -> str:
+    tags = (tag.strip() for tag in _setting(properties, "spark.yarn.tags").split(","))
+    ids = (tag.removeprefix(_DATAPROC_TAG) for tag in tags if tag.startswith(_DATAPROC_TAG))
+    # Without an id from the user, the job's id is a UUID, and nothing remains of it.
+    job = without_varying_parts(next(ids, ""))
+    return f"dataproc/{job}" if job else ""
+
+
 def _from_airflow(properties: Properties) -> str:
     dag, task = (_setting(properties, f"{_DRIVER_LABEL}{label}") for label in ("dag_id", "task_id"))
     return f"airflow/{dag}.{task}" if dag and task else ""
+
+
+def _from_dagster(properties: Properties) -> str:
+    job, op = _setting(properties, f"{_DAGSTER}job"), _setting(properties, f"{_DAGSTER}op")
+    return f"dagster/{job}.{op}" if job and op else f"dagster/{job}" if job else ""
+
+
+def _from_argo(properties: Properties) -> str:
+    names = (_setting(properties, f"{_ARGO}{label}") for label in ("cron-workflow", "workflow-template"))
+    job = next(filter(None, names), "")
+    return f"argo/{job}" if job else ""
 
 
 def _from_operator(properties: Properties) -> str:

@@ -56,6 +56,8 @@ def test_plugin_and_event_log_agree(run_logged, facts, tmp_path: Path, version: 
         spark__master="local-cluster[2,1,700]",
         spark__executor__memory="600m",
         spark__test__folder=str(tmp_path / "orders"),
+        # The plugin replaces the placeholder before Spark writes the settings to its log.
+        spark__sparkfuse__job="ingest/{spark.submit.deployMode}",
         # Both executors run from the first task on, and the exit code of a lost one arrives before its removal.
         spark__cores__max="2",
         spark__scheduler__minRegisteredResourcesRatio="1.0",

@@ -27,7 +27,7 @@ def test_facts_agree_with_counters_of_spark(run_job, facts, kafka_bootstrap, top
         "small_job.py",
         kafka_bootstrap,
         topics,
-        spark__sparkfuse__job="orders",
+        spark__sparkfuse__job="orders/{spark.app.name}/{spark.my.password}",
         spark__sparkfuse__executor__transport=transport,
         spark__master=master,
         spark__executor__memory="600m",
@@ -88,7 +88,7 @@ def _check_executors(facts, master: str) -> None:
 
 def _check_identity_and_secrets(facts, version: str, log: str) -> None:
     application = facts.of("application_started")[0]
-    assert dict(application.properties) == {"spark.app.name": "small", "spark.sparkfuse.job": "orders"}
+    assert dict(application.properties) == {"spark.app.name": "small", "spark.sparkfuse.job": "orders/small/unset"}
     assert application.spark_version.startswith("3.5" if version == "spark35" else "4.")
     assert "HashAggregate" in facts.of("sql_started")[0].plan_nodes
     stages = facts.of("stage_started")

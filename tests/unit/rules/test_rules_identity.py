@@ -101,6 +101,15 @@ def test_words_keep_their_digits_and_letters(name):
     assert without_varying_parts(name) == name
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["etl_shard_07", "etl shard-7", "orders us-east-1", "sync_ap-southeast-2", "load us-gov-west-1", "curate step 2"],
+)
+def test_numbers_of_shards_and_regions_stay(name):
+    """Shards, regions and steps run side by side, so they are different jobs."""
+    assert without_varying_parts(name) == name
+
+
 @given(st.text(max_size=80))
 def test_removal_is_idempotent(name):
     """Removing the varying parts of a name a second time changes nothing."""

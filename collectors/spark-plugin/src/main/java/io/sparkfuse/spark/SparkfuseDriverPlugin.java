@@ -10,6 +10,7 @@ import io.sparkfuse.spark.hook.FuseState;
 import io.sparkfuse.spark.hook.SignalConsumer;
 import io.sparkfuse.spark.listener.DroppedEvents;
 import io.sparkfuse.spark.listener.EventFilter;
+import io.sparkfuse.spark.listener.JobKeyTemplate;
 import io.sparkfuse.spark.listener.SparkfuseListener;
 import io.sparkfuse.spark.safety.CollectorProtection;
 import io.sparkfuse.spark.safety.CollectorProtection.Level;
@@ -85,6 +86,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
       return;
     }
     PluginSettings.warnOfUnknownKeys(context.conf());
+    JobKeyTemplate.resolve(context.conf(), System.getProperty("sun.java.command", ""));
     KafkaLogLevel.errorsOnly();
     fuse = new FuseState(settings.fuse, settings.fuseHold);
     registry.plan(
