@@ -133,8 +133,8 @@ def test_symptoms_of_a_lost_executor_follow_it(read):
 
     assert findings_of(made) == [
         ("executor_lost", None, 1, None),
-        ("stage_retried", 0, 1, "executor_lost"),
         ("fetch_failed", 0, 1, "executor_lost"),
+        ("stage_retried", 0, 1, "executor_lost"),
     ]
 
 
