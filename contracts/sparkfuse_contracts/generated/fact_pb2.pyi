@@ -636,19 +636,21 @@ class GcPause(_message.Message):
     def __init__(self, started_ms: _Optional[int] = ..., duration_ms: _Optional[int] = ..., collector: _Optional[str] = ..., cause: _Optional[str] = ..., heap_before_bytes: _Optional[int] = ..., heap_after_bytes: _Optional[int] = ...) -> None: ...
 
 class StreamingStarted(_message.Message):
-    __slots__ = ("query_id", "run_id", "name", "started_ms")
+    __slots__ = ("query_id", "run_id", "name", "started_ms", "trigger_interval_ms")
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     STARTED_MS_FIELD_NUMBER: _ClassVar[int]
+    TRIGGER_INTERVAL_MS_FIELD_NUMBER: _ClassVar[int]
     query_id: str
     run_id: str
     name: str
     started_ms: int
-    def __init__(self, query_id: _Optional[str] = ..., run_id: _Optional[str] = ..., name: _Optional[str] = ..., started_ms: _Optional[int] = ...) -> None: ...
+    trigger_interval_ms: int
+    def __init__(self, query_id: _Optional[str] = ..., run_id: _Optional[str] = ..., name: _Optional[str] = ..., started_ms: _Optional[int] = ..., trigger_interval_ms: _Optional[int] = ...) -> None: ...
 
 class StreamingProgress(_message.Message):
-    __slots__ = ("query_id", "run_id", "name", "batch_id", "triggered_ms", "batch_duration_ms", "add_batch_ms", "latest_offset_ms", "input_rows", "input_rows_per_second", "processed_rows_per_second", "state_rows", "state_memory_bytes", "dropped_by_watermark_rows", "watermark_ms", "source_lag_records", "source_lag_bytes", "sources")
+    __slots__ = ("query_id", "run_id", "name", "batch_id", "triggered_ms", "batch_duration_ms", "add_batch_ms", "latest_offset_ms", "input_rows", "input_rows_per_second", "processed_rows_per_second", "state_rows", "state_memory_bytes", "dropped_by_watermark_rows", "watermark_ms", "source_lag_records", "source_lag_bytes", "sources", "event_time_max_ms")
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -667,6 +669,7 @@ class StreamingProgress(_message.Message):
     SOURCE_LAG_RECORDS_FIELD_NUMBER: _ClassVar[int]
     SOURCE_LAG_BYTES_FIELD_NUMBER: _ClassVar[int]
     SOURCES_FIELD_NUMBER: _ClassVar[int]
+    EVENT_TIME_MAX_MS_FIELD_NUMBER: _ClassVar[int]
     query_id: str
     run_id: str
     name: str
@@ -685,7 +688,8 @@ class StreamingProgress(_message.Message):
     source_lag_records: int
     source_lag_bytes: int
     sources: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, query_id: _Optional[str] = ..., run_id: _Optional[str] = ..., name: _Optional[str] = ..., batch_id: _Optional[int] = ..., triggered_ms: _Optional[int] = ..., batch_duration_ms: _Optional[int] = ..., add_batch_ms: _Optional[int] = ..., latest_offset_ms: _Optional[int] = ..., input_rows: _Optional[int] = ..., input_rows_per_second: _Optional[float] = ..., processed_rows_per_second: _Optional[float] = ..., state_rows: _Optional[int] = ..., state_memory_bytes: _Optional[int] = ..., dropped_by_watermark_rows: _Optional[int] = ..., watermark_ms: _Optional[int] = ..., source_lag_records: _Optional[int] = ..., source_lag_bytes: _Optional[int] = ..., sources: _Optional[_Iterable[str]] = ...) -> None: ...
+    event_time_max_ms: int
+    def __init__(self, query_id: _Optional[str] = ..., run_id: _Optional[str] = ..., name: _Optional[str] = ..., batch_id: _Optional[int] = ..., triggered_ms: _Optional[int] = ..., batch_duration_ms: _Optional[int] = ..., add_batch_ms: _Optional[int] = ..., latest_offset_ms: _Optional[int] = ..., input_rows: _Optional[int] = ..., input_rows_per_second: _Optional[float] = ..., processed_rows_per_second: _Optional[float] = ..., state_rows: _Optional[int] = ..., state_memory_bytes: _Optional[int] = ..., dropped_by_watermark_rows: _Optional[int] = ..., watermark_ms: _Optional[int] = ..., source_lag_records: _Optional[int] = ..., source_lag_bytes: _Optional[int] = ..., sources: _Optional[_Iterable[str]] = ..., event_time_max_ms: _Optional[int] = ...) -> None: ...
 
 class StreamingEnded(_message.Message):
     __slots__ = ("query_id", "run_id", "ended_ms", "failure_reason")

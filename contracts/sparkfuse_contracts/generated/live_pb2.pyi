@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Mapping as _Mapping, Optional as _Opti
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class LiveRow(_message.Message):
-    __slots__ = ("view", "cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness", "job_key", "run_key", "owner", "team", "allocated_core_ms", "allocated_memory_mib_ms", "run_deadline_ms", "row_epoch_ms", "incomplete_since_ms", "source", "stage", "task", "executor", "application", "failure", "job", "executor_loss", "host", "query", "application_started", "application_ended", "job_started", "job_ended", "sql_started", "sql_ended", "stage_started", "stage_ended", "executor_added", "executor_removed", "tick", "sql_plan", "pod_changed")
+    __slots__ = ("view", "cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness", "job_key", "run_key", "owner", "team", "allocated_core_ms", "allocated_memory_mib_ms", "run_deadline_ms", "row_epoch_ms", "incomplete_since_ms", "source", "stage", "task", "executor", "application", "failure", "job", "executor_loss", "host", "query", "streaming", "application_started", "application_ended", "job_started", "job_ended", "sql_started", "sql_ended", "stage_started", "stage_ended", "executor_added", "executor_removed", "tick", "sql_plan", "pod_changed")
     VIEW_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
     TENANT_FIELD_NUMBER: _ClassVar[int]
@@ -35,6 +35,7 @@ class LiveRow(_message.Message):
     EXECUTOR_LOSS_FIELD_NUMBER: _ClassVar[int]
     HOST_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
+    STREAMING_FIELD_NUMBER: _ClassVar[int]
     APPLICATION_STARTED_FIELD_NUMBER: _ClassVar[int]
     APPLICATION_ENDED_FIELD_NUMBER: _ClassVar[int]
     JOB_STARTED_FIELD_NUMBER: _ClassVar[int]
@@ -76,6 +77,7 @@ class LiveRow(_message.Message):
     executor_loss: ExecutorLoss
     host: HostLive
     query: QueryLive
+    streaming: StreamingLive
     application_started: _fact_pb2.ApplicationStarted
     application_ended: _fact_pb2.ApplicationEnded
     job_started: _fact_pb2.JobStarted
@@ -89,7 +91,7 @@ class LiveRow(_message.Message):
     tick: _fact_pb2.Tick
     sql_plan: _fact_pb2.SqlPlan
     pod_changed: _fact_pb2.PodChanged
-    def __init__(self, view: _Optional[str] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., window_end_ms: _Optional[int] = ..., row_seq: _Optional[int] = ..., completeness: _Optional[float] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., owner: _Optional[str] = ..., team: _Optional[str] = ..., allocated_core_ms: _Optional[int] = ..., allocated_memory_mib_ms: _Optional[int] = ..., run_deadline_ms: _Optional[int] = ..., row_epoch_ms: _Optional[int] = ..., incomplete_since_ms: _Optional[int] = ..., source: _Optional[str] = ..., stage: _Optional[_Union[StageLive, _Mapping]] = ..., task: _Optional[_Union[TaskLive, _Mapping]] = ..., executor: _Optional[_Union[ExecutorLive, _Mapping]] = ..., application: _Optional[_Union[AppLive, _Mapping]] = ..., failure: _Optional[_Union[FailureLive, _Mapping]] = ..., job: _Optional[_Union[JobLive, _Mapping]] = ..., executor_loss: _Optional[_Union[ExecutorLoss, _Mapping]] = ..., host: _Optional[_Union[HostLive, _Mapping]] = ..., query: _Optional[_Union[QueryLive, _Mapping]] = ..., application_started: _Optional[_Union[_fact_pb2.ApplicationStarted, _Mapping]] = ..., application_ended: _Optional[_Union[_fact_pb2.ApplicationEnded, _Mapping]] = ..., job_started: _Optional[_Union[_fact_pb2.JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[_fact_pb2.JobEnded, _Mapping]] = ..., sql_started: _Optional[_Union[_fact_pb2.SqlStarted, _Mapping]] = ..., sql_ended: _Optional[_Union[_fact_pb2.SqlEnded, _Mapping]] = ..., stage_started: _Optional[_Union[_fact_pb2.StageStarted, _Mapping]] = ..., stage_ended: _Optional[_Union[_fact_pb2.StageEnded, _Mapping]] = ..., executor_added: _Optional[_Union[_fact_pb2.ExecutorAdded, _Mapping]] = ..., executor_removed: _Optional[_Union[_fact_pb2.ExecutorRemoved, _Mapping]] = ..., tick: _Optional[_Union[_fact_pb2.Tick, _Mapping]] = ..., sql_plan: _Optional[_Union[_fact_pb2.SqlPlan, _Mapping]] = ..., pod_changed: _Optional[_Union[_fact_pb2.PodChanged, _Mapping]] = ...) -> None: ...
+    def __init__(self, view: _Optional[str] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., window_end_ms: _Optional[int] = ..., row_seq: _Optional[int] = ..., completeness: _Optional[float] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., owner: _Optional[str] = ..., team: _Optional[str] = ..., allocated_core_ms: _Optional[int] = ..., allocated_memory_mib_ms: _Optional[int] = ..., run_deadline_ms: _Optional[int] = ..., row_epoch_ms: _Optional[int] = ..., incomplete_since_ms: _Optional[int] = ..., source: _Optional[str] = ..., stage: _Optional[_Union[StageLive, _Mapping]] = ..., task: _Optional[_Union[TaskLive, _Mapping]] = ..., executor: _Optional[_Union[ExecutorLive, _Mapping]] = ..., application: _Optional[_Union[AppLive, _Mapping]] = ..., failure: _Optional[_Union[FailureLive, _Mapping]] = ..., job: _Optional[_Union[JobLive, _Mapping]] = ..., executor_loss: _Optional[_Union[ExecutorLoss, _Mapping]] = ..., host: _Optional[_Union[HostLive, _Mapping]] = ..., query: _Optional[_Union[QueryLive, _Mapping]] = ..., streaming: _Optional[_Union[StreamingLive, _Mapping]] = ..., application_started: _Optional[_Union[_fact_pb2.ApplicationStarted, _Mapping]] = ..., application_ended: _Optional[_Union[_fact_pb2.ApplicationEnded, _Mapping]] = ..., job_started: _Optional[_Union[_fact_pb2.JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[_fact_pb2.JobEnded, _Mapping]] = ..., sql_started: _Optional[_Union[_fact_pb2.SqlStarted, _Mapping]] = ..., sql_ended: _Optional[_Union[_fact_pb2.SqlEnded, _Mapping]] = ..., stage_started: _Optional[_Union[_fact_pb2.StageStarted, _Mapping]] = ..., stage_ended: _Optional[_Union[_fact_pb2.StageEnded, _Mapping]] = ..., executor_added: _Optional[_Union[_fact_pb2.ExecutorAdded, _Mapping]] = ..., executor_removed: _Optional[_Union[_fact_pb2.ExecutorRemoved, _Mapping]] = ..., tick: _Optional[_Union[_fact_pb2.Tick, _Mapping]] = ..., sql_plan: _Optional[_Union[_fact_pb2.SqlPlan, _Mapping]] = ..., pod_changed: _Optional[_Union[_fact_pb2.PodChanged, _Mapping]] = ...) -> None: ...
 
 class StageLive(_message.Message):
     __slots__ = ("stage_id", "stage_attempt", "name", "num_tasks", "status", "submitted_ms", "completed_ms", "elapsed_ms", "job_id", "sql_execution_id", "failure_reason", "finished_tasks", "succeeded_tasks", "failed_tasks", "killed_tasks", "speculative_tasks", "finished_run_ms", "finished_cpu_ms", "finished_gc_ms", "finished_input_bytes", "finished_input_records", "finished_shuffle_read_bytes", "finished_shuffle_read_records", "finished_fetch_wait_ms", "finished_shuffle_write_bytes", "finished_shuffle_write_records", "finished_output_bytes", "finished_output_records", "finished_memory_spilled_bytes", "finished_disk_spilled_bytes", "finished_spilled_tasks", "finished_spilled_duration_ms", "finished_duration_ms", "fetch_failed_tasks", "lost_tasks", "resubmitted_tasks", "duration_p50_ms", "duration_p95_ms", "duration_max_ms", "task_bytes_p50", "task_bytes_p95", "task_bytes_max", "running_tasks", "running_input_bytes", "running_input_records", "running_shuffle_read_bytes", "running_shuffle_read_records", "running_shuffle_write_bytes", "running_output_bytes", "running_memory_spilled_bytes", "running_disk_spilled_bytes", "running_cpu_ms", "running_age_max_ms", "running_stalled_max_ms", "running_untracked_tasks", "running_since_progress_min_ms", "running_spilled_since_progress_max_bytes", "running_since_spill_ms", "since_finish_ms", "disk_spilled_bytes", "memory_spilled_bytes", "work_bytes", "work_records", "biggest_task_index", "biggest_task_bytes", "biggest_task_ms", "bytes_ratio", "lost_ms", "lost_share", "slowest_task_index", "slowest_task_ms", "slowest_task_bytes", "slowest_task_executor_id", "slowest_task_host", "slowest_task_bytes_ratio", "slowest_task_lost_ms", "slowest_task_lost_share", "slowest_task_gc_ms", "stage_fingerprint", "baseline_runs", "expected_ms", "expected_p95_ms", "expected_cpu_ms", "expected_cpu_p95_ms", "moved", "work_known", "projected_ms", "projected_p95_ms", "judged_ms", "runs_python", "operator_rows_max", "work_measure", "stage_name", "stage_title", "usual_disk_spilled_bytes", "similar_runs", "baseline_span_ms", "level_ratio", "level_since_ms", "level_runs", "level_lost_ms", "level_lost_month_ms", "level_due", "level_sudden", "level_changes")
@@ -668,3 +670,95 @@ class QueryLive(_message.Message):
     sources: str
     sink: str
     def __init__(self, query_id: _Optional[int] = ..., root_query_id: _Optional[int] = ..., description: _Optional[str] = ..., call_site: _Optional[str] = ..., status: _Optional[str] = ..., started_ms: _Optional[int] = ..., ended_ms: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., failure_reason: _Optional[str] = ..., running_stages: _Optional[int] = ..., ended_stages: _Optional[int] = ..., failed_stages: _Optional[int] = ..., stage_ids: _Optional[str] = ..., finished_tasks: _Optional[int] = ..., running_tasks: _Optional[int] = ..., input_bytes: _Optional[int] = ..., output_bytes: _Optional[int] = ..., shuffle_read_bytes: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., finished_cpu_ms: _Optional[int] = ..., query_name: _Optional[str] = ..., sources: _Optional[str] = ..., sink: _Optional[str] = ...) -> None: ...
+
+class StreamingLive(_message.Message):
+    __slots__ = ("streaming_id", "streaming_run_id", "streaming_name", "status", "idle", "batch_id", "triggered_ms", "batch_duration_ms", "add_batch_ms", "latest_offset_ms", "trigger_interval_ms", "input_rows", "input_rows_per_second", "processed_rows_per_second", "lag_records", "lag_bytes", "watermark_ms", "state_rows", "state_memory_bytes", "dropped_by_watermark_rows", "sources", "started_ms", "batches", "failure_reason", "behind_batches", "behind_ms", "behind_duration_ratio", "lag_growth_ms", "lag_growth_samples", "lag_growth_first_records", "lag_growth_second_records", "lag_growth_third_records", "lag_work_ms", "watermark_still_ms", "watermark_still_batches", "watermark_still_rows", "watermark_longest_still_ms", "state_growth_ms", "state_growth_samples", "state_growth_first_rows", "state_growth_second_rows", "state_growth_third_rows", "state_growth_input_ratio", "state_growth_watermarks")
+    STREAMING_ID_FIELD_NUMBER: _ClassVar[int]
+    STREAMING_RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    STREAMING_NAME_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    IDLE_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    TRIGGERED_MS_FIELD_NUMBER: _ClassVar[int]
+    BATCH_DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    ADD_BATCH_MS_FIELD_NUMBER: _ClassVar[int]
+    LATEST_OFFSET_MS_FIELD_NUMBER: _ClassVar[int]
+    TRIGGER_INTERVAL_MS_FIELD_NUMBER: _ClassVar[int]
+    INPUT_ROWS_FIELD_NUMBER: _ClassVar[int]
+    INPUT_ROWS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    PROCESSED_ROWS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    LAG_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    LAG_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WATERMARK_MS_FIELD_NUMBER: _ClassVar[int]
+    STATE_ROWS_FIELD_NUMBER: _ClassVar[int]
+    STATE_MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_BY_WATERMARK_ROWS_FIELD_NUMBER: _ClassVar[int]
+    SOURCES_FIELD_NUMBER: _ClassVar[int]
+    STARTED_MS_FIELD_NUMBER: _ClassVar[int]
+    BATCHES_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_REASON_FIELD_NUMBER: _ClassVar[int]
+    BEHIND_BATCHES_FIELD_NUMBER: _ClassVar[int]
+    BEHIND_MS_FIELD_NUMBER: _ClassVar[int]
+    BEHIND_DURATION_RATIO_FIELD_NUMBER: _ClassVar[int]
+    LAG_GROWTH_MS_FIELD_NUMBER: _ClassVar[int]
+    LAG_GROWTH_SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    LAG_GROWTH_FIRST_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    LAG_GROWTH_SECOND_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    LAG_GROWTH_THIRD_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    LAG_WORK_MS_FIELD_NUMBER: _ClassVar[int]
+    WATERMARK_STILL_MS_FIELD_NUMBER: _ClassVar[int]
+    WATERMARK_STILL_BATCHES_FIELD_NUMBER: _ClassVar[int]
+    WATERMARK_STILL_ROWS_FIELD_NUMBER: _ClassVar[int]
+    WATERMARK_LONGEST_STILL_MS_FIELD_NUMBER: _ClassVar[int]
+    STATE_GROWTH_MS_FIELD_NUMBER: _ClassVar[int]
+    STATE_GROWTH_SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    STATE_GROWTH_FIRST_ROWS_FIELD_NUMBER: _ClassVar[int]
+    STATE_GROWTH_SECOND_ROWS_FIELD_NUMBER: _ClassVar[int]
+    STATE_GROWTH_THIRD_ROWS_FIELD_NUMBER: _ClassVar[int]
+    STATE_GROWTH_INPUT_RATIO_FIELD_NUMBER: _ClassVar[int]
+    STATE_GROWTH_WATERMARKS_FIELD_NUMBER: _ClassVar[int]
+    streaming_id: str
+    streaming_run_id: str
+    streaming_name: str
+    status: str
+    idle: bool
+    batch_id: int
+    triggered_ms: int
+    batch_duration_ms: int
+    add_batch_ms: int
+    latest_offset_ms: int
+    trigger_interval_ms: int
+    input_rows: int
+    input_rows_per_second: float
+    processed_rows_per_second: float
+    lag_records: int
+    lag_bytes: int
+    watermark_ms: int
+    state_rows: int
+    state_memory_bytes: int
+    dropped_by_watermark_rows: int
+    sources: str
+    started_ms: int
+    batches: int
+    failure_reason: str
+    behind_batches: int
+    behind_ms: int
+    behind_duration_ratio: float
+    lag_growth_ms: int
+    lag_growth_samples: int
+    lag_growth_first_records: int
+    lag_growth_second_records: int
+    lag_growth_third_records: int
+    lag_work_ms: int
+    watermark_still_ms: int
+    watermark_still_batches: int
+    watermark_still_rows: int
+    watermark_longest_still_ms: int
+    state_growth_ms: int
+    state_growth_samples: int
+    state_growth_first_rows: int
+    state_growth_second_rows: int
+    state_growth_third_rows: int
+    state_growth_input_ratio: float
+    state_growth_watermarks: float
+    def __init__(self, streaming_id: _Optional[str] = ..., streaming_run_id: _Optional[str] = ..., streaming_name: _Optional[str] = ..., status: _Optional[str] = ..., idle: bool = ..., batch_id: _Optional[int] = ..., triggered_ms: _Optional[int] = ..., batch_duration_ms: _Optional[int] = ..., add_batch_ms: _Optional[int] = ..., latest_offset_ms: _Optional[int] = ..., trigger_interval_ms: _Optional[int] = ..., input_rows: _Optional[int] = ..., input_rows_per_second: _Optional[float] = ..., processed_rows_per_second: _Optional[float] = ..., lag_records: _Optional[int] = ..., lag_bytes: _Optional[int] = ..., watermark_ms: _Optional[int] = ..., state_rows: _Optional[int] = ..., state_memory_bytes: _Optional[int] = ..., dropped_by_watermark_rows: _Optional[int] = ..., sources: _Optional[str] = ..., started_ms: _Optional[int] = ..., batches: _Optional[int] = ..., failure_reason: _Optional[str] = ..., behind_batches: _Optional[int] = ..., behind_ms: _Optional[int] = ..., behind_duration_ratio: _Optional[float] = ..., lag_growth_ms: _Optional[int] = ..., lag_growth_samples: _Optional[int] = ..., lag_growth_first_records: _Optional[int] = ..., lag_growth_second_records: _Optional[int] = ..., lag_growth_third_records: _Optional[int] = ..., lag_work_ms: _Optional[int] = ..., watermark_still_ms: _Optional[int] = ..., watermark_still_batches: _Optional[int] = ..., watermark_still_rows: _Optional[int] = ..., watermark_longest_still_ms: _Optional[int] = ..., state_growth_ms: _Optional[int] = ..., state_growth_samples: _Optional[int] = ..., state_growth_first_rows: _Optional[int] = ..., state_growth_second_rows: _Optional[int] = ..., state_growth_third_rows: _Optional[int] = ..., state_growth_input_ratio: _Optional[float] = ..., state_growth_watermarks: _Optional[float] = ...) -> None: ...

@@ -317,3 +317,52 @@ class QueryLiveRow(TypedDict, total=False):
     query_name: str | None
     sources: str | None
     sink: str | None
+
+
+class StreamingLiveRow(TypedDict, total=False):
+    """One row of streaming_live."""
+
+    streaming_id: str | None
+    streaming_run_id: str | None
+    streaming_name: str | None
+    status: str | None
+    idle: bool | None
+    batch_id: int | None
+    triggered_ms: int | None
+    batch_duration_ms: int | None
+    add_batch_ms: int | None
+    latest_offset_ms: int | None
+    trigger_interval_ms: int | None
+    input_rows: int | None
+    input_rows_per_second: float | None
+    processed_rows_per_second: float | None
+    lag_records: int | None
+    lag_bytes: int | None
+    watermark_ms: int | None
+    state_rows: int | None
+    state_memory_bytes: int | None
+    dropped_by_watermark_rows: int | None
+    sources: str | None
+    started_ms: int | None
+    batches: int | None
+    failure_reason: str | None
+    behind_batches: int | None
+    behind_ms: int | None
+    behind_duration_ratio: float | None
+    lag_growth_ms: int | None
+    lag_growth_samples: int | None
+    lag_growth_first_records: int | None
+    lag_growth_second_records: int | None
+    lag_growth_third_records: int | None
+    lag_work_ms: int | None
+    watermark_still_ms: int | None
+    watermark_still_batches: int | None
+    watermark_still_rows: int | None
+    watermark_longest_still_ms: int | None
+    state_growth_ms: int | None
+    state_growth_samples: int | None
+    state_growth_first_rows: int | None
+    state_growth_second_rows: int | None
+    state_growth_third_rows: int | None
+    state_growth_input_ratio: float | None
+    state_growth_watermarks: float | None

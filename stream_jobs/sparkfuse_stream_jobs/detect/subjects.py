@@ -1,12 +1,12 @@
 """The subject of a row within its run, and the scope of its findings, which is the same in all runs of the job.
 
-A subject is one query, stage, task, executor or host of a run, or its application. Rules are pending and firing for
-each subject separately.
+A subject is one query, streaming query, stage, task, executor or host of a run, or its application. Rules are pending
+and firing for each subject separately.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 
@@ -14,6 +14,13 @@ APPLICATION = "application"
 # Rows of events: each reports once that something happened, and no later row revokes the event.
 EVENT_ROWS = frozenset({"job", "executor_loss"})
 _ENDED = ("succeeded", "failed")
+# The first word of the subject's name, and the column with its id, by kind of row.
+_BY_ID: Mapping[str, tuple[str, str]] = {
+    "executor": ("executor", "executor_id"),
+    "query": ("query", "query_id"),
+    "streaming": ("streaming", "streaming_id"),
+    "executor_loss": ("loss", "executor_id"),
+}
 
 
 def subject_name(row: LiveRow) -> str | None:
@@ -31,12 +38,9 @@ def subject_name(row: LiveRow) -> str | None:
         return f"{what}/{row.task.stage_id}/{row.task.stage_attempt}/{row.task.task_id}"
     if kind == "failure":
         return f"failure/{row.failure.stage_id}/{row.failure.stage_attempt}"
-    if kind == "executor":
-        return f"executor/{row.executor.executor_id}"
-    if kind == "query":
-        return f"query/{row.query.query_id}"
-    if kind == "executor_loss":
-        return f"loss/{row.executor_loss.executor_id}"
+    if kind in _BY_ID:
+        word, column = _BY_ID[kind]
+        return f"{word}/{getattr(getattr(row, kind), column)}"
     if kind == "host":  # two clusters may have hosts of the same name
         return f"host/{row.cluster}"
     return {"job": "jobs", "application": APPLICATION}.get(kind or "")
@@ -55,9 +59,12 @@ def subject_part(row: LiveRow) -> str:
 def scope(row: LiveRow) -> str:
     """Return the scope of a finding on the row; the scope is the same in every run of the job.
 
-    ``stage:<fingerprint>`` for a stage, its tasks and their failures, ``host:<host>`` for a host, else ``application``.
+    ``stage:<fingerprint>`` for a stage, its tasks and their failures, ``streaming:<name>`` for a streaming query,
+    ``host:<host>`` for a host, else ``application``.
     """
     kind = row.WhichOneof("row")
+    if kind == "streaming":
+        return f"streaming:{row.streaming.streaming_name}"
     if kind in {"stage", "task", "failure"}:
         return f"stage:{getattr(row, kind).stage_fingerprint}"
     return f"host:{row.host.host}" if kind == "host" else APPLICATION

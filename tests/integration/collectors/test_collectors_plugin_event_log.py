@@ -270,6 +270,7 @@ def test_streaming_facts_agree_with_event_log(run_logged, facts, version: str):
     assert {run: (query.query_id, query.name, query.started_ms) for run, query in started.items()} == {
         event["runId"]: (event["id"], event["name"], logged_facts.moment(event["timestamp"])) for event in logged
     }
+    assert all(query.HasField("trigger_interval_ms") and query.trigger_interval_ms == 0 for query in started.values())
     batches = [batch for batch in facts.of("streaming_progress") if batch.HasField("batch_id")]
     progress = [event["progress"] for event in logged_facts.of(events, "StreamingQueryListener$QueryProgressEvent")]
     assert [_batch(batch) for batch in batches] == [_logged_batch(each) for each in progress]
@@ -286,7 +287,8 @@ def _batch(batch) -> tuple:
     optional = [
         getattr(batch, name) if batch.HasField(name) else None
         for name in ("input_rows_per_second", "processed_rows_per_second", "state_rows", "state_memory_bytes",
-                     "dropped_by_watermark_rows", "watermark_ms", "add_batch_ms", "latest_offset_ms")
+                     "dropped_by_watermark_rows", "watermark_ms", "event_time_max_ms", "add_batch_ms",
+                     "latest_offset_ms")
     ]  # fmt: skip
     return (batch.run_id, batch.batch_id, batch.triggered_ms, batch.batch_duration_ms, batch.input_rows, *optional)
 
@@ -296,7 +298,7 @@ def _logged_batch(progress) -> tuple:
         states = progress["stateOperators"]
         return sum(state[key] for state in states) if states else None
 
-    watermark = progress["eventTime"].get("watermark")
+    watermark, newest = (progress["eventTime"].get(name) for name in ("watermark", "max"))
     durations = progress["durationMs"]
     return (
         progress["runId"],
@@ -310,6 +312,7 @@ def _logged_batch(progress) -> tuple:
         total("memoryUsedBytes"),
         total("numRowsDroppedByWatermark"),
         None if watermark is None else logged_facts.moment(watermark),
+        None if newest is None else logged_facts.moment(newest),
         durations.get("addBatch"),
         durations.get("latestOffset"),
     )

@@ -104,7 +104,7 @@ def test_views_have_types_units_and_tags() -> None:
     """The views have all columns, in the order and with the types of their messages."""
     assert set(columns.VIEWS) == {
         "stage_live", "task_live", "executor_live", "app_live", "failure_live", "job_live", "executor_loss",
-        "host_live", "query_live",
+        "host_live", "query_live", "streaming_live",
     }  # fmt: skip
     assert list(columns.VIEWS["stage_live"]) == [field.name for field in StageLive.DESCRIPTOR.fields]
     assert columns.VIEWS["stage_live"]["duration_p95_ms"] == columns.Column(

@@ -66,6 +66,15 @@ struct Durations {
 #[derive(Deserialize)]
 struct EventTime {
     watermark: Option<String>,
+    max: Option<String>,
+}
+
+impl EventTime {
+    fn ms(text: Option<String>) -> Result<Option<i64>, EventError> {
+        text.filter(|time| !time.is_empty())
+            .map(|time| moment(&time))
+            .transpose()
+    }
 }
 
 #[derive(Deserialize)]
@@ -95,6 +104,8 @@ pub fn query_started(line: &[u8], texts: &mut Texts) -> Result<PendingFact, Even
         query_id: Some(event.id),
         run_id: Some(event.run_id.clone()),
         started_ms: Some(started_ms),
+        // The event log does not contain the trigger.
+        trigger_interval_ms: None,
     };
     Ok(PendingFact::reserved(
         started_ms,
@@ -136,10 +147,9 @@ pub fn query_progressed(line: &[u8], texts: &mut Texts) -> Result<PendingFact, E
     let durations = progress.duration_ms.unwrap_or_default();
     let sources = progress.sources.unwrap_or_default();
     let states = progress.state_operators.unwrap_or_default();
-    let watermark = progress
+    let (watermark, newest) = progress
         .event_time
-        .and_then(|time| time.watermark)
-        .filter(|time| !time.is_empty());
+        .map_or((None, None), |time| (time.watermark, time.max));
     let batch_duration_ms = progress.batch_duration.or(durations.trigger_execution);
     let state_sum = |value: fn(&StateOperator) -> Option<i64>| match states.is_empty() {
         true => Ok(None),
@@ -167,7 +177,8 @@ pub fn query_progressed(line: &[u8], texts: &mut Texts) -> Result<PendingFact, E
         state_rows: state_sum(|state| state.num_rows_total)?,
         state_memory_bytes: state_sum(|state| state.memory_used_bytes)?,
         dropped_by_watermark_rows: state_sum(|state| state.num_rows_dropped_by_watermark)?,
-        watermark_ms: watermark.map(|time| moment(&time)).transpose()?,
+        watermark_ms: EventTime::ms(watermark)?,
+        event_time_max_ms: EventTime::ms(newest)?,
         source_lag_records: lag(&sources, &LAG_RECORDS)?,
         source_lag_bytes: lag(&sources, &LAG_BYTES)?,
         sources: sources

@@ -146,7 +146,8 @@ final class LiveRowReader {
             "job", List.of("jobs"),
             "application", List.of("application"),
             "host", List.of("host"),
-            "query", List.of("query", "query_id"));
+            "query", List.of("query", "query_id"),
+            "streaming", List.of("streaming", "streaming_id"));
 
     final StringData name;
     final int position;

@@ -14,6 +14,7 @@ import io.sparkfuse.contracts.JobLive;
 import io.sparkfuse.contracts.LiveRow;
 import io.sparkfuse.contracts.StageEnded;
 import io.sparkfuse.contracts.StageLive;
+import io.sparkfuse.contracts.StreamingLive;
 import io.sparkfuse.contracts.TaskLive;
 import io.sparkfuse.contracts.Tick;
 import java.nio.charset.StandardCharsets;
@@ -67,6 +68,9 @@ class LiveRowReaderTest {
         Arguments.of(row().setJob(JobLive.newBuilder().setJobId(4)), "jobs"),
         Arguments.of(row().setApplication(AppLive.getDefaultInstance()), "application"),
         Arguments.of(row().setHost(HostLive.newBuilder().setHost("node-7")), "host/prod"),
+        Arguments.of(
+            row().setStreaming(StreamingLive.newBuilder().setStreamingId("6c7b")),
+            "streaming/6c7b"),
         Arguments.of(row().setStageEnded(StageEnded.newBuilder().setStageId(3)), null));
   }
 

@@ -1,6 +1,7 @@
 package io.sparkfuse.spark.hook;
 
 import io.sparkfuse.spark.counters.StageRegistry;
+import io.sparkfuse.spark.listener.StreamingQueries;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.SparkConf;

@@ -4,6 +4,7 @@ import io.sparkfuse.spark.blocks.BlockLimits;
 import io.sparkfuse.spark.counters.StageRegistry;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.listener.DroppedEvents;
+import io.sparkfuse.spark.listener.StreamingQueries;
 import io.sparkfuse.spark.safety.CollectorProtection;
 import io.sparkfuse.spark.safety.DaemonThreads;
 import io.sparkfuse.spark.safety.FaultCounter;

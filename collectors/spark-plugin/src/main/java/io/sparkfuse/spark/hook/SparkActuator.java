@@ -3,6 +3,7 @@ package io.sparkfuse.spark.hook;
 import io.sparkfuse.contracts.Signal;
 import io.sparkfuse.spark.blocks.BlockLimits;
 import io.sparkfuse.spark.counters.StageRegistry;
+import io.sparkfuse.spark.listener.StreamingQueries;
 import io.sparkfuse.spark.safety.CollectorProtection;
 import io.sparkfuse.spark.safety.DaemonThreads;
 import io.sparkfuse.spark.safety.FaultCounter;

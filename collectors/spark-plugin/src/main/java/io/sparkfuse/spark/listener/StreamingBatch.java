@@ -90,6 +90,11 @@ final class StreamingBatch {
       if (moment >= 0) {
         fact.setWatermarkMs(moment);
       }
+      Object newest = ((Map<?, ?>) eventTime).get("max");
+      long newestMs = StreamingFacts.moment(newest == null ? null : newest.toString(), -1);
+      if (newestMs >= 0) {
+        fact.setEventTimeMaxMs(newestMs);
+      }
     }
   }
 

@@ -60,6 +60,10 @@ final class StreamingFacts {
     if (name != null) {
       fact.setName(name);
     }
+    long interval = StreamingQueries.triggerIntervalMs(fact.getRunId());
+    if (interval >= 0) {
+      fact.setTriggerIntervalMs(interval);
+    }
     return Fact.newBuilder().setEventTimeMs(startedMs).setStreamingStarted(fact);
   }
 

@@ -9,6 +9,7 @@ import io.sparkfuse.spark.counters.StageRegistry;
 import io.sparkfuse.spark.listener.DroppedEvents;
 import io.sparkfuse.spark.listener.EventFilter;
 import io.sparkfuse.spark.listener.SparkfuseListener;
+import io.sparkfuse.spark.listener.StreamingQueries;
 import io.sparkfuse.spark.safety.CollectorProtection.Level;
 import io.sparkfuse.spark.safety.FaultCounter;
 import io.sparkfuse.spark.safety.SteadyClock;

@@ -45,6 +45,7 @@ public final class Application {
   private final ApplicationStages stages;
   private final ApplicationQueries queries;
   private int queriesDropped;
+  final ApplicationStreams streams;
   private final ApplicationJobs jobs;
   private final ApplicationExecutors executors;
   private final ObservedTime clock;
@@ -60,6 +61,7 @@ public final class Application {
     soFar = saved.getSoFar().toBuilder();
     stages = ApplicationStages.restore(saved);
     queries = ApplicationQueries.restore(saved);
+    streams = ApplicationStreams.restore(saved);
     jobs = ApplicationJobs.restore(saved);
     executors = ApplicationExecutors.restore(saved);
     clock = ObservedTime.restore(saved);
@@ -111,6 +113,7 @@ public final class Application {
     jobs.save(state);
     stages.save(state);
     queries.save(state);
+    streams.save(state);
     executors.save(state);
     clock.save(state);
     silence.save(state);
@@ -257,6 +260,7 @@ public final class Application {
       case SQL_STARTED -> queries.add(fact.getSqlStarted());
       case SQL_ENDED -> queries.add(fact.getSqlEnded(), windowEndMs);
       case STAGE_STARTED, STAGE_ENDED -> silence.progressed();
+      case STREAMING_STARTED, STREAMING_PROGRESS, STREAMING_ENDED -> streams.add(fact);
       case RESOURCE_PROFILE_ADDED -> executors.add(fact.getResourceProfileAdded());
       case EXECUTOR_ADDED -> executors.add(fact.getExecutorAdded());
       case EXECUTOR_REMOVED -> executors.remove(fact.getExecutorRemoved().getExecutorId());

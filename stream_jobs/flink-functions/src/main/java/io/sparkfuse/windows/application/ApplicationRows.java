@@ -7,6 +7,7 @@ import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.FailureLive;
 import io.sparkfuse.contracts.LiveRow;
 import io.sparkfuse.contracts.QueryLive;
+import io.sparkfuse.contracts.StreamingLive;
 import io.sparkfuse.contracts.TaskLive;
 import io.sparkfuse.windows.facts.FactParser;
 import io.sparkfuse.windows.wire.LatestFact;
@@ -19,7 +20,7 @@ import java.util.List;
 
 /**
  * All rows of one application for one window, in the order in which they are emitted: starts, live
- * rows, failures, queries, the application's row, ends, tick.
+ * rows, failures, queries, streaming queries, the application's row, ends, tick.
  *
  * <p>The order does not depend on the order of arrival, so that a replay gives each row the same
  * number.
@@ -107,6 +108,10 @@ final class ApplicationRows {
     addFailures();
     for (QueryLive row : application.queryRows(windowEndMs)) {
       add("query_live", row.hasStartedMs()).setQuery(row);
+    }
+    boolean runs = active && application.forgetAtMs() == 0;
+    for (StreamingLive row : application.streams.rows(runs)) {
+      add("streaming_live", row.hasStartedMs()).setStreaming(row);
     }
     if (active ? hasContent() : application.needsQuietRow()) {
       add("app_live", false).setApplication(application.row(startMs, windowEndMs));

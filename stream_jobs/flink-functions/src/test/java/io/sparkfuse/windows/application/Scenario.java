@@ -7,6 +7,7 @@ import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.LiveRow;
 import io.sparkfuse.contracts.StageLive;
+import io.sparkfuse.contracts.StreamingProgress;
 import io.sparkfuse.windows.aggregates.LaneSequences;
 import io.sparkfuse.windows.wire.ApplicationState;
 import io.sparkfuse.windows.wire.LatestFact;
@@ -36,6 +37,11 @@ final class Scenario {
   /** Adds a fact that the window stores: a start, an end or a resource profile. */
   Scenario fact(Fact.Builder fact) {
     return wait(WaitingRow.newBuilder().setFact(fact.build().toByteString()));
+  }
+
+  /** Adds a batch of a streaming query. */
+  Scenario fact(StreamingProgress.Builder batch) {
+    return fact(Fact.newBuilder().setStreamingProgress(batch));
   }
 
   /** Adds the next numbered fact of a collector. */

@@ -1,6 +1,5 @@
-package io.sparkfuse.spark.hook;
+package io.sparkfuse.spark.listener;
 
-import io.sparkfuse.spark.listener.ScalaAccess;
 import io.sparkfuse.spark.safety.PluginLog;
 import java.util.Collection;
 import java.util.Collections;
@@ -10,14 +9,16 @@ import java.util.Map;
  * Finds the streaming queries of this driver by reflection, because the plugin's build has no Spark
  * SQL.
  */
-final class StreamingQueries {
+public final class StreamingQueries {
+  private static final String PROCESSING_TIME = "ProcessingTimeTrigger";
+
   // Spark 4 moved the driver's session class to another package.
   private static final String[] SESSIONS = {
     "org.apache.spark.sql.classic.SparkSession", "org.apache.spark.sql.SparkSession"
   };
 
   /** Returns how many streaming queries are running; 0 if this driver has no session. */
-  int running() {
+  public int running() {
     return queries().size();
   }
 
@@ -25,10 +26,26 @@ final class StreamingQueries {
    * Returns an action that calls {@code stop} of the running query with this run id; null if there
    * is none.
    */
-  Runnable stopOf(String runId) {
+  public Runnable stopOf(String runId) {
+    Object query = running(runId);
+    return query == null ? null : () -> ScalaAccess.get(query, "stop");
+  }
+
+  /**
+   * Returns the interval of the trigger of the running query with this run id [ms]; 0 if its
+   * batches follow each other without a pause, and -1 if it has another trigger or does not run.
+   */
+  static long triggerIntervalMs(String runId) {
+    Object trigger = ScalaAccess.get(running(runId), "trigger");
+    boolean processingTime =
+        trigger != null && PROCESSING_TIME.equals(trigger.getClass().getSimpleName());
+    return processingTime ? ScalaAccess.number(trigger, "intervalMs", -1) : -1;
+  }
+
+  private static Object running(String runId) {
     for (Object query : queries()) {
       if (runId.equals(ScalaAccess.text(query, "runId"))) {
-        return () -> ScalaAccess.get(query, "stop");
+        return query;
       }
     }
     return null;
