@@ -11,7 +11,7 @@ from sparkfuse_rules.rule import Rule
 _JOB = ("cluster", "tenant", "job_key")
 _STAGE = (*_JOB, "scope")
 # The labels that must be equal in the alerts of a cause and its symptom. The view of the cause decides whether the
-# labels are those of a stage, a job or a host.
+# labels are those of a stage, a streaming query, a job or a host.
 EQUAL: Mapping[str, tuple[str, ...]] = {
     "stage_live": _STAGE,
     "task_live": _STAGE,
@@ -21,11 +21,14 @@ EQUAL: Mapping[str, tuple[str, ...]] = {
     "app_live": _JOB,
     "job_live": _JOB,
     "host_live": ("cluster", "host"),
+    "streaming_live": _STAGE,
 }
 
 
 def inhibits_where(view: str) -> str:
     """Return where a finding of a rule with this view inhibits its effects, for people."""
+    if view == "streaming_live":
+        return "of the same streaming query"
     equal = EQUAL[view]
     return "in the same stage" if equal == _STAGE else "in the same job" if equal == _JOB else "on the same host"
 

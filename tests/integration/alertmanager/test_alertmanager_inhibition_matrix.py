@@ -114,7 +114,7 @@ def test_symptom_elsewhere_is_not_inhibited(alertmanager: str, differs: Labels, 
 
     found = inhibited(alertmanager, alerts)
 
-    kinds = {"host_live": HOST, "stage_live": "stage", "task_live": "stage", "failure_live": "stage"}
+    kinds = {"host_live": HOST} | dict.fromkeys(("stage_live", "task_live", "failure_live", "streaming_live"), "stage")
     for (cause, symptom), is_inhibited in zip(pairs, found[1::2], strict=True):
         assert is_inhibited == (kinds.get(BY_RULE[cause].view, "job") in also_inhibited), (cause, symptom)
 

@@ -23,6 +23,7 @@ PARAMETERS = {
     "host": "worker-3",
     "job_key": "prod-airflow/daily_sales.load",
     "stage_fingerprint": "9d2c1e0fa8b34455",
+    "streaming_name": "orders to lake",
 }
 
 

@@ -1,0 +1,133 @@
+"""Tests the rules on streaming queries with both Flink jobs, on the recorded facts of real queries.
+
+For each rule, tests/logs/streaming_job.py runs one query that has the problem and one that only looks similar.
+"""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from sparkfuse.stack.layout import free_ports
+from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts.generated.fact_pb2 import Fact
+from sparkfuse_contracts.generated.finding_pb2 import Finding
+from tests.integration.stream_jobs.detect_job import DetectJob
+from tests.integration.stream_jobs.scripted_application import ScriptedApplication
+from tests.integration.stream_jobs.windows_seen import Seen
+from tests.kafka import settings_of
+from tests.logs.make_streaming import recorded
+from tests.waiting import wait_for
+
+pytestmark = pytest.mark.timeout(900)
+APP, JOB = "streaming", "streams"
+WINDOW_MS = 1000
+RULES = ("backlog_growing", "batch_behind", "state_growing", "watermark_stuck")
+PART_MS = 15_000
+"""The facts of this time are sent together, so that the rules are evaluated at many points of each query."""
+SECONDS = 120
+# Without a watermark that moves, the state of this query grows; alerts about it are inhibited.
+ALSO = ("state_growing", "streaming:watermark_stuck")
+
+
+@pytest.fixture(scope="module")
+def prefix(kafka_bootstrap: str) -> str:
+    name = f"test-{uuid.uuid4().hex[:10]}"
+    ensure_topics(settings_of(kafka_bootstrap, name))
+    return name
+
+
+@pytest.fixture(scope="module")
+def jobs(kafka_bootstrap: str, prefix: str, tmp_path_factory: pytest.TempPathFactory, start_job: Any) -> Iterator[Any]:
+    """Start both jobs, and yield the rows of the windows job and the detect job."""
+    home = tmp_path_factory.mktemp("jobs")
+    environment = {
+        "SPARKFUSE_HOME": str(home / "windows"),
+        "SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap,
+        "SPARKFUSE_TOPIC_PREFIX": prefix,
+        "SPARKFUSE_WINDOW_MS": str(WINDOW_MS),
+    }
+    (home / "windows").mkdir()
+    windows = start_job("sparkfuse_stream_jobs.windows", environment, home / "windows.log")
+    [port] = free_ports(1)
+    detect = DetectJob(kafka_bootstrap, prefix, home / "detect", ["--min-firing-ms", "1000"], port)
+    seen = Seen(kafka_bootstrap, prefix)
+    try:
+        detect.start()
+        windows.wait_until_running()
+        yield seen, detect
+    finally:
+        detect.close()
+        seen.close()
+
+
+def test_rules_distinguish_queries_with_problems(kafka_bootstrap: str, prefix: str, jobs: Any) -> None:
+    """Each rule fires for the query that has its problem, and for no similar query; at the end, all resolve."""
+    seen, detect = jobs
+    facts = list(recorded())
+    first_ms = min(fact.event_time_ms for fact in facts)
+    queries = Replay(ScriptedApplication(kafka_bootstrap, f"{prefix}.facts", APP, first_ms), seen)
+    queries.app.send_fact("application_started", lane="reserved", name=JOB)
+    last = [fact for fact in facts if fact.WhichOneof("kind") == "streaming_ended" and not is_restarted(fact, facts)]
+    before = [fact for fact in facts if fact not in last]
+    for _, part in itertools.groupby(before, lambda fact: (fact.event_time_ms - first_ms) // PART_MS):
+        queries.send(part)
+        queries.wait_for_rows()
+    for rule in RULES:
+        detect.wait_for_finding(rule, JOB, lambda found: found.state == "firing", f"{rule} to fire")
+    firing = {(found.rule, found.scope): found.severity for found in of_streaming(detect)}
+    queries.send(last)
+    for rule in RULES:
+        detect.wait_for_finding(rule, JOB, lambda found: found.state == "resolved", f"{rule} to resolve")
+
+    assert set(firing) == {(rule, f"streaming:{rule}") for rule in RULES} | {ALSO}
+    assert {firing[rule, f"streaming:{rule}"] for rule in RULES} == {"warning"}
+    assert {(found.rule, found.scope) for found in of_streaming(detect)} == set(firing)
+    assert not seen.dead
+
+
+class Replay:
+    """Sends recorded facts as facts of an application, and waits for the rows of the newest batches."""
+
+    def __init__(self, app: ScriptedApplication, seen: Seen) -> None:
+        self.app, self._seen = app, seen
+        self._newest: dict[str, int] = {}
+
+    def send(self, facts: Iterable[Fact]) -> None:
+        for fact in facts:
+            kind = fact.WhichOneof("kind")
+            values = getattr(fact, kind)
+            fields: dict[str, Any] = {name.name: value for name, value in values.ListFields()}
+            if "sources" in fields:
+                fields["sources"] = list(fields["sources"])
+            self.app.send_fact(kind, lane=fact.lane, **fields)
+            if "batch_id" in fields:
+                self._newest[values.run_id] = values.batch_id
+            elif kind == "streaming_ended":
+                self._newest.pop(values.run_id, None)
+        self.app.flush()
+
+    def wait_for_rows(self) -> None:
+        wait_for(self._has_rows, SECONDS, "rows of the newest batches")
+
+    def _has_rows(self) -> bool:
+        self._seen.read()
+        rows = [row.streaming for row in self._seen.of(APP, "streaming_live")]
+        latest = {row.streaming_run_id: row.batch_id for row in rows}
+        return all(latest.get(run, -1) >= batch for run, batch in self._newest.items())
+
+
+def is_restarted(ended: Fact, facts: list[Fact]) -> bool:
+    """Return whether the query was started again after this end."""
+    query = ended.streaming_ended.query_id
+    started = [fact.event_time_ms for fact in facts if fact.streaming_started.query_id == query]
+    return any(at_ms > ended.event_time_ms for at_ms in started)
+
+
+def of_streaming(detect: DetectJob) -> list[Finding]:
+    """Return all records of findings about streaming queries."""
+    return [found for found in detect.new_findings(0) if found.scope.startswith("streaming:")]
