@@ -28,11 +28,13 @@ FIRING_MS = 4 * 60_000
 # These labels describe the latest run; the other labels are the same in all runs.
 LABELS_OF_LATEST_RUN = frozenset({"host", "cause"})
 SEVERITIES = ("critical", "warning", "info")
+INFO = "info"
 STATES = ("firing", "resolved")
 # The largest number of characters of each annotation. If all annotations together exceed TOTAL, the annotations at the
 # beginning of this list have priority.
 ANNOTATION_LIMITS: Mapping[str, int] = {
     "summary": 200,
+    "demoted": 200,
     "description": 1000,
     "where": 200,
     "cost": 200,
@@ -93,20 +95,27 @@ class Alert:
 
 
 def alert_of(
-    finding: Finding, now_ms: int, links: Links, first_steps: Mapping[str, str] = MappingProxyType({})
+    finding: Finding,
+    now_ms: int,
+    links: Links,
+    first_steps: Mapping[str, str] = MappingProxyType({}),
+    demoted: str = "",
 ) -> Alert:
     """Return the alert for ``finding`` at ``now_ms``; ``first_steps`` has the first step of the runbook by rule.
 
     A firing alert ends FIRING_MS after the finding's last update, so the alert expires if the finding is not repeated.
-    Times in the future are limited to ``now_ms``. Raises InvalidFindingError if a required field is absent or invalid.
+    Times in the future are limited to ``now_ms``. If ``demoted`` has a reason, the alert has the severity info, and the
+    reason as an annotation, unless the finding is info anyway. Raises InvalidFindingError if a required field is absent
+    or invalid.
     """
     _check(finding)
     updated_ms = min(finding.updated_ms, now_ms)
     resolved_ms = min(finding.resolved_ms or updated_ms, now_ms)
     ends_ms = resolved_ms if finding.state == "resolved" else updated_ms + FIRING_MS
+    demoted = demoted if finding.severity != INFO else ""
     return Alert(
-        labels=alert_labels(finding),
-        annotations=_annotations(finding, links, first_steps.get(finding.rule, "")),
+        labels={**alert_labels(finding), **({"severity": INFO} if demoted else {})},
+        annotations=_annotations(finding, links, first_steps.get(finding.rule, ""), demoted),
         starts_ms=min(finding.started_ms or updated_ms, ends_ms),
         ends_ms=ends_ms,
         generator_url=links.finding(finding),
@@ -177,10 +186,11 @@ def _check(finding: Finding) -> None:
         raise InvalidFindingError("updated_ms is absent")
 
 
-def _annotations(finding: Finding, links: Links, first_step: str) -> dict[str, str]:
+def _annotations(finding: Finding, links: Links, first_step: str, demoted: str) -> dict[str, str]:
     run = latest_run(finding)
     texts = {
         "summary": finding.summary or alert_name(finding.rule),
+        "demoted": demoted,
         "description": finding.description,
         "where": _where(run, finding_host(finding)),
         "first_step": first_step,

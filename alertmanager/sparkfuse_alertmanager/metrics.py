@@ -25,6 +25,8 @@ class Metrics:
         self._kafka_errors = counter(metric_names.KAFKA_ERRORS).labels(COMPONENT)
         self._outcomes = counter(metric_names.ALERTS_SENT)
         self._requests = counter(metric_names.ALERTMANAGER_REQUESTS)
+        demoted = metric_names.ALERTS_DEMOTED
+        self._demoted = Counter(demoted.name, demoted.help, registry=registry)
         up, delay = metric_names.ALERTMANAGER_UP, metric_names.ALERT_DELAY
         self._up = Gauge(up.name, up.help, up.labels, registry=registry)
         self._delay = Histogram(delay.name, delay.help, buckets=DELAY_SECONDS, registry=registry)
@@ -46,6 +48,10 @@ class Metrics:
     def outcome(self, name: str, findings: int = 1) -> None:
         """Count findings with one outcome of OUTCOMES."""
         self._outcomes.labels(name).inc(findings)
+
+    def demoted(self, findings: int) -> None:
+        """Count findings that were sent as info because people judge too few findings of their rule as useful."""
+        self._demoted.inc(findings)
 
     def requested(self, peer: str, code: str) -> None:
         """Count a request to a peer by its HTTP status, or as ``failed`` if the peer did not answer."""

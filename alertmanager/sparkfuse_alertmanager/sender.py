@@ -1,8 +1,9 @@
 """The sender: read findings from Kafka and send them to every Alertmanager peer.
 
-The sender has no state. The detect job repeats a firing finding every minute, and a resolved one for five minutes.
-Alertmanager merges alerts with the same labels. The sender commits offsets only after a peer accepted the batch. So a
-crash at any point may repeat a post, but duplicates no notification and loses no finding.
+The sender has no state of its own. The detect job repeats a firing finding every minute, and a resolved one for five
+minutes. Alertmanager merges alerts with the same labels. The sender commits offsets only after a peer accepted the
+batch. So a crash at any point may repeat a post, but duplicates no notification and loses no finding. The topic
+``feedback``, which the sender reads completely, decides which findings are demoted.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, stop_w
 from tenacity.nap import sleep_using_event
 
 from sparkfuse_alertmanager.alert import Alert, InvalidFindingError, alert_of, expired
+from sparkfuse_alertmanager.feedback import FeedbackFollower
 from sparkfuse_alertmanager.inbox import DeadLetterError, Inbox, Record
 from sparkfuse_alertmanager.links import Links
 from sparkfuse_alertmanager.metrics import Metrics
@@ -55,19 +57,33 @@ class Batch:
     replaced: int
     expired: int
     canary: int
+    demoted: int
+
+
+def never_demoted(_finding: Finding, _now_ms: int) -> str:
+    """Return that a finding is not demoted."""
+    return ""
 
 
 def make_batch(
-    records: Iterable[Record], now_ms: int, links: Links, first_steps: Mapping[str, str] = MappingProxyType({})
+    records: Iterable[Record],
+    now_ms: int,
+    links: Links,
+    first_steps: Mapping[str, str] = MappingProxyType({}),
+    demotion: Callable[[Finding, int], str] = never_demoted,
 ) -> Batch:
-    """Convert records to alerts: the latest record of each finding is used, and expired findings are skipped."""
+    """Convert records to alerts: the latest record of each finding is used, and expired findings are skipped.
+
+    ``demotion`` returns why a finding is demoted to info, or an empty string. Only the alert is demoted: the finding in
+    the topic keeps its severity, so the fuse acts as before.
+    """
     latest: dict[str, tuple[Record, Finding, Alert]] = {}
     invalid: list[tuple[Record, str]] = []
     replaced = 0
     for record in records:
         try:
             finding = from_json(Finding, record.value)
-            alert = alert_of(finding, now_ms, links, first_steps)
+            alert = alert_of(finding, now_ms, links, first_steps, demotion(finding, now_ms))
         except (RecordError, InvalidFindingError) as error:
             invalid.append((record, str(error)))
             continue
@@ -83,14 +99,24 @@ def make_batch(
         replaced=replaced,
         expired=len(of_jobs) - len(current),
         canary=len(latest) - len(of_jobs),
+        demoted=sum("demoted" in alert.annotations for _, _, alert in current),
     )
 
 
 class Sender:
     """Reads findings and sends them until it is stopped."""
 
-    def __init__(self, inbox: Inbox, peers: Peers, metrics: Metrics, stop: threading.Event, links: Links) -> None:
+    def __init__(
+        self,
+        inbox: Inbox,
+        peers: Peers,
+        metrics: Metrics,
+        stop: threading.Event,
+        links: Links,
+        feedback: FeedbackFollower,
+    ) -> None:
         self._inbox = inbox
+        self._feedback = feedback
         self._peers = peers
         self._metrics = metrics
         self._stop = stop
@@ -107,6 +133,7 @@ class Sender:
     def run(self, clock: Callable[[], int]) -> None:
         """Send findings until the stop event is set; ``clock`` returns milliseconds since 1970-01-01 UTC."""
         while not self._stop.is_set():
+            self._feedback.poll()
             records = self._inbox.poll(POLL_SECONDS)
             if records:
                 self._process(records, clock)
@@ -122,10 +149,12 @@ class Sender:
         self._metrics.outcome("replaced", batch.replaced)
         self._metrics.outcome("expired", batch.expired)
         self._metrics.outcome("canary", batch.canary)
+        self._metrics.demoted(batch.demoted)
 
     def _send(self, records: Sequence[Record], clock: Callable[[], int]) -> Batch:
         now_ms = clock()
-        batch = make_batch(records, now_ms, self._links, self._first_steps)
+        demotion = self._feedback.verdicts.demotion
+        batch = make_batch(records, now_ms, self._links, self._first_steps, demotion)
         rejected = self._peers.send(batch.alerts, now_ms) if batch.alerts else []
         invalid = [*batch.invalid, *_records_of(rejected, batch)]
         if invalid:
@@ -169,12 +198,16 @@ def _serve(settings: Settings, stop: threading.Event) -> int:
     metrics = Metrics()
     inbox = Inbox(settings, metrics)
     peers = Peers(settings.alertmanager_urls, metrics)
+    feedback = None
     try:
         serve_metrics(settings)
         log.info("sending the findings of %s to %s", inbox.topic, ", ".join(peers.names))
         links = Links(settings.console_url, settings.dashboard_url)
-        Sender(inbox, peers, metrics, stop, links).run(lambda: time.time_ns() // 1_000_000)
+        feedback = FeedbackFollower(settings)
+        Sender(inbox, peers, metrics, stop, links, feedback).run(lambda: time.time_ns() // 1_000_000)
     finally:
+        if feedback is not None:
+            feedback.close()
         inbox.close()
         peers.close()
     return 0

@@ -21,6 +21,7 @@ MODULES: Mapping[str, str] = {
     "DeadLetter": "dead_letter_pb2",
     "DisplayName": "names_pb2",
     "Fact": "fact_pb2",
+    "Feedback": "feedback_pb2",
     "Finding": "finding_pb2",
     "HistoryRow": "history_pb2",
     "LiveRow": "live_pb2",

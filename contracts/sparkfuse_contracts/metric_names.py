@@ -58,6 +58,12 @@ STORE_QUERIES = Metric("sparkfuse_store_queries_total", "counter", "Queries to t
 ALERTS_SENT = Metric(
     "sparkfuse_alerts_sent_total", "counter", "Findings by outcome: sent, replaced, expired or refused.", ("outcome",)
 )
+ALERTS_DEMOTED = Metric(
+    "sparkfuse_alerts_demoted_total",
+    "counter",
+    "Findings that were sent as info because too few findings of their rule were useful.",
+    (),
+)
 ALERT_DELAY = Metric(
     "sparkfuse_alert_delay_seconds",
     "histogram",

@@ -17,6 +17,7 @@ _KEYS = {
     # A record's key contains only fields that the record has. If two records lack the same field and agree in the
     # others, their keys are equal, so the newer record replaces the older one.
     "cluster, tenant, job_key and stage_fingerprint": ("cluster", "tenant", "job_key", "stage_fingerprint"),
+    "finding_id and person": ("finding_id", "person"),
     "shipper and log": ("shipper", "log"),
 }
 

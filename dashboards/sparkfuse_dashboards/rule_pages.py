@@ -53,6 +53,12 @@ def _page(rule: Rule, catalog: Catalog) -> Iterator[str]:
     *since, actions = _fuse(rule)
     yield f"{', '.join(('Fuse', *since))}: {actions}."
     yield from _inhibitions(rule, catalog)
+    yield (
+        f"If people judge fewer than {rule.precision_target * 100:g} % of its findings as useful, its notifications"
+        " are demoted to `info` ([feedback](../alerting.md#feedback))."
+    )
+    if rule.precision_why:
+        yield _one_line(rule.precision_why)
     yield ""
     yield from ("## Condition", "", "```sql", rule.when.strip(), "```", "")
     for severity, condition in sorted(rule.severity.items(), key=lambda level: SEVERITIES.index(level[0])):

@@ -14,12 +14,13 @@ from sparkfuse_contracts.schema import UNITS
 from sparkfuse_rules import compiler, describe, strict_yaml
 from sparkfuse_rules.errors import RuleError, unknown_name
 from sparkfuse_rules.fuse_section import check_fuse_cases, override_fuse, read_fuse
-from sparkfuse_rules.overrides import Override, read_condition, read_job_overrides, read_overrides
+from sparkfuse_rules.knowledge.precision import DEFAULT_TARGET
+from sparkfuse_rules.overrides import Override, read_condition, read_job_overrides, read_overrides, read_share
 from sparkfuse_rules.predicate import NUMERIC_TYPES
 from sparkfuse_rules.rule import QUIET, SEVERITIES, Case, Param, Rule, Value
 
 _REQUIRED = ("summary", "view", "severity", "when", "for", "description", "runbook", "fuse", "cases")
-_OPTIONAL = ("params", "keep_firing_for", "inhibits", "evidence")
+_OPTIONAL = ("params", "keep_firing_for", "inhibits", "evidence", "precision")
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ def load_rule(path: Path) -> Rule:
     if view not in VIEWS:
         raise unknown_name(f"{file}: view", "view", view, VIEWS)
     params = _params(file, content.get("params"))
+    target, why = _precision(file, content.get("precision"))
     rule = Rule(
         id=path.stem,
         file=file,
@@ -112,6 +114,8 @@ def load_rule(path: Path) -> Rule:
         cases=_cases(file, content["cases"], view, params),
         inhibits=_inhibits(file, content.get("inhibits")),
         absence=_absence(file, content.get("evidence")),
+        precision_target=target,
+        precision_why=why,
     )
     _check_predicates(rule)
     return rule
@@ -142,6 +146,17 @@ def _absence(file: str, value: object) -> bool:
     return value == "absence"
 
 
+def _precision(file: str, value: object) -> tuple[float, str]:
+    if value is None:
+        return DEFAULT_TARGET, ""
+    entry = strict_yaml.mapping(f"{file}: precision", value, ("target", "why"))
+    for key in ("target", "why"):
+        if key not in entry:
+            raise RuleError(f"{file}: precision: key {key!r} is missing; it needs a target and a reason (why)")
+    target = read_share(f"{file}: precision.target", entry["target"])
+    return target, strict_yaml.text(f"{file}: precision.why", entry["why"])
+
+
 def _overridden(rule: Rule, override: Override | None) -> Rule | None:
     if override is None:
         return rule
@@ -153,6 +168,7 @@ def _overridden(rule: Rule, override: Override | None) -> Rule | None:
         rule.with_params(override.params),
         severity={level: text for level, text in severity.items() if text is not None},
         fuse=override_fuse(f"{override.place}.fuse", rule, override.fuse),
+        precision_target=rule.precision_target if override.precision_target is None else override.precision_target,
         file=rule.file if not override.severity else f"{override.place} over {rule.file}",
     )
     return changed if override.enabled and changed.severity else None

@@ -13,7 +13,7 @@ from sparkfuse_rules.rule import SEVERITIES
 
 # All sections of sparkfuse.yaml; each component reads its own.
 SECTIONS = ("rules", "jobs", "fuse", "holds", "owners", "prices")
-_KEYS = ("enabled", "params", "severity", "fuse")
+_KEYS = ("enabled", "params", "severity", "fuse", "precision_target")
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Override:
     params: Mapping[str, int | float]
     severity: Mapping[str, str | None]
     fuse: Mapping[str, Any]
+    precision_target: float | None = None
 
 
 def read_overrides(source: Mapping[str, Any] | Path | None) -> Mapping[str, Override]:
@@ -89,12 +90,21 @@ def read_condition(place: str, value: object) -> str:
     return "TRUE" if value is True else strict_yaml.text(place, value)
 
 
+def read_share(place: str, value: object) -> float:
+    """Return a number from 0 to 1. Raises RuleError."""
+    share = strict_yaml.number(place, value)
+    if not 0 <= share <= 1:
+        raise RuleError(f"{place}: must be from 0 to 1, but is {share!r}")
+    return float(share)
+
+
 def _override(place: str, entry: object) -> Override:
     content = strict_yaml.mapping(place, entry, _KEYS)
     enabled = content.get("enabled", True)
     if not isinstance(enabled, bool):
         raise RuleError(f"{place}.enabled: must be true or false, but is {enabled!r}")
     params = strict_yaml.mapping(f"{place}.params", content.get("params") or {})
+    target = content.get("precision_target")
     severity = strict_yaml.mapping(f"{place}.severity", content.get("severity") or {}, SEVERITIES)
     return Override(
         place=place,
@@ -102,6 +112,7 @@ def _override(place: str, entry: object) -> Override:
         params={name: strict_yaml.number(f"{place}.params.{name}", value) for name, value in params.items()},
         severity={level: _condition(f"{place}.severity.{level}", value) for level, value in severity.items()},
         fuse=strict_yaml.mapping(f"{place}.fuse", content.get("fuse") or {}),
+        precision_target=None if target is None else read_share(f"{place}.precision_target", target),
     )
 
 

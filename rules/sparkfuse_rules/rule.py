@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+from sparkfuse_rules.knowledge.precision import DEFAULT_TARGET
+
 SEVERITIES = ("critical", "warning", "info")
 QUIET = "quiet"
 MODES = ("off", "shadow", "warn", "act")
@@ -112,6 +114,10 @@ class Rule:
     # The first matching pattern is used.
     variants: tuple[tuple[str, Rule | None], ...] = ()
     enabled: bool = True
+    # The share of useful findings, by people's verdicts, below which notifications of the rule are demoted to info, and
+    # the reason for a target other than the default.
+    precision_target: float = DEFAULT_TARGET
+    precision_why: str = ""
 
     def for_job(self, job_key: str) -> Rule | None:
         """Return the rule with the overrides for one job; None if the rule is disabled for this job."""

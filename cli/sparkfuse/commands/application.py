@@ -15,6 +15,7 @@ from sparkfuse.commands import (
     compare,
     deadletters,
     doctor,
+    feedback,
     fuse,
     history,
     kafka,
@@ -102,6 +103,7 @@ sizing.add_to(application)
 application.command()(pods.watch_pods)
 pipeline.add_to(application)
 history.add_to(application)
+feedback.add_to(application)
 serve.add_to(application)
 share.add_to(application)
 ship.add_to(application)

@@ -111,6 +111,19 @@ def backtest(
     run_backtest(catalog(folder), since, rule or [], job, home, as_json)
 
 
+@commands.command()
+def precision(
+    rule: Annotated[str, typer.Option("--rule", help="Only this rule.")] = "",
+    folder: Folder = None,
+    home: Home = DEFAULT_HOME,
+    as_json: Json = False,
+) -> None:
+    """Show how many findings people judged as useful, by rule and team, and which rules are demoted to info."""
+    from sparkfuse.commands.feedback import print_precision
+
+    print_precision(catalog(folder), home, rule, as_json)
+
+
 @commands.command("test")
 def run_cases_of_all(folder: Folder = None, as_json: Json = False) -> None:
     """Run every case of every rule; exit code 1 if a case gives another result."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,11 +15,12 @@ from sparkfuse_console import parameters
 from sparkfuse_console.parameters import PAGE_SIZE
 from sparkfuse_console.site import Site
 from sparkfuse_native_analytics import queries
-from sparkfuse_native_analytics.queries import Client, Finding, FindingCount, FindingFilter, FindingPlace
+from sparkfuse_native_analytics.queries import Client, Feedback, Finding, FindingCount, FindingFilter, FindingPlace
 
 RESOLVED_MS = 7 * 24 * 3_600_000
 RESOLVED_SHOWN = 20
 MAX_RUNS = 50
+MAX_VERDICTS = 50
 """A finding lists at most this number of runs; a job that fails for weeks has more."""
 
 
@@ -89,7 +91,7 @@ def _next(found: Sequence[Finding], chosen: dict[str, str]) -> str | None:
 def show(site: Site, request: Request) -> Response:
     """Show one finding in full: what, where, evidence, cost, runs, and the first steps."""
     finding_id = str(request.path_params["finding_id"])
-    found = site.store.ask(lambda client: queries.finding(client, finding_id))
+    found, demoted, verdicts = site.store.ask(lambda client: _judged(client, finding_id))
     if found is None:
         sentence = "The store has no finding with this id. The list of findings shows all that it has."
         return site.not_found(request, sentence)
@@ -99,9 +101,22 @@ def show(site: Site, request: Request) -> Response:
         request,
         "finding.html",
         finding=found,
+        demoted=demoted,
+        verdicts=verdicts,
+        # People copy the commands, and the id comes from the store.
+        shell_id=shlex.quote(found.finding_id),
         runs=runs[:MAX_RUNS],
         hidden_runs=len(runs) - len(runs[:MAX_RUNS]),
         hosts=sorted({host for run in runs for host in [run.evidence.get("host")] if host}),
         rule_page=site.documents.page(page),
         runbook=site.documents.section(page, "runbook"),
     )
+
+
+def _judged(client: Client, finding_id: str) -> tuple[Finding | None, str, Sequence[Feedback]]:
+    """Return the finding, why its notifications are demoted, and people's verdicts on it."""
+    found = queries.finding(client, finding_id)
+    if found is None:
+        return None, "", ()
+    demoted = queries.demotion_of(client, found) if found.severity != "info" else ""
+    return found, demoted, queries.feedback(client, MAX_VERDICTS, finding_id=finding_id)

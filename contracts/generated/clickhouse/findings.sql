@@ -19,6 +19,7 @@ CREATE TABLE IF NOT EXISTS findings (
   `owner` Nullable(String),
   `team` Nullable(String),
   `currency` Nullable(String),
+  `precision_target` Nullable(Float64),
   `kafka_partition` Int32,
   `kafka_offset` Int64,
   `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')

@@ -18,7 +18,8 @@ CREATE TABLE `findings` (
   `runs` ARRAY<ROW<`run_key` STRING, `app_id` STRING, `app_attempt` INT, `app_start_ms` BIGINT, `stage_id` INT, `stage_attempt` INT, `task_id` BIGINT, `executor_id` STRING, `state` STRING, `severity` STRING, `started_ms` BIGINT, `resolved_ms` BIGINT, `evidence` MAP<STRING, STRING>, `query_id` BIGINT, `stage_name` STRING, `cost` DOUBLE, `cost_avoidable` DOUBLE>>,
   `owner` STRING,
   `team` STRING,
-  `currency` STRING
+  `currency` STRING,
+  `precision_target` DOUBLE
 ) WITH (
   'connector' = 'kafka',
   'topic' = '{prefix}.findings',

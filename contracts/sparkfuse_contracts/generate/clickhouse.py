@@ -76,6 +76,7 @@ SHAPES: Mapping[str, Shape] = {
         # If cluster or tenant is absent, the value 'default' is used, as in the detect job.
         ("ifNull(cluster, 'default')", "ifNull(tenant, 'default')"),
     ),
+    "feedback": Shape("Feedback", ("finding_id", "person"), "at_ms", None),
     "audit": Shape("AuditRecord", ("sequence", "epoch"), None, 400),
     "receipts": Shape("Receipt", ("app_id", "at_ms", "receipt_id"), None, 400),
     "dead_letters": Shape("DeadLetter", ("kafka_partition", "kafka_offset"), None, 30),

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Finding(_message.Message):
-    __slots__ = ("finding_id", "rule", "severity", "state", "job_key", "scope", "summary", "description", "runbook_url", "cluster", "tenant", "started_ms", "updated_ms", "resolved_ms", "evidence_ms", "completeness", "runs", "owner", "team", "currency")
+    __slots__ = ("finding_id", "rule", "severity", "state", "job_key", "scope", "summary", "description", "runbook_url", "cluster", "tenant", "started_ms", "updated_ms", "resolved_ms", "evidence_ms", "completeness", "runs", "owner", "team", "currency", "precision_target")
     FINDING_ID_FIELD_NUMBER: _ClassVar[int]
     RULE_FIELD_NUMBER: _ClassVar[int]
     SEVERITY_FIELD_NUMBER: _ClassVar[int]
@@ -27,6 +27,7 @@ class Finding(_message.Message):
     OWNER_FIELD_NUMBER: _ClassVar[int]
     TEAM_FIELD_NUMBER: _ClassVar[int]
     CURRENCY_FIELD_NUMBER: _ClassVar[int]
+    PRECISION_TARGET_FIELD_NUMBER: _ClassVar[int]
     finding_id: str
     rule: str
     severity: str
@@ -47,7 +48,8 @@ class Finding(_message.Message):
     owner: str
     team: str
     currency: str
-    def __init__(self, finding_id: _Optional[str] = ..., rule: _Optional[str] = ..., severity: _Optional[str] = ..., state: _Optional[str] = ..., job_key: _Optional[str] = ..., scope: _Optional[str] = ..., summary: _Optional[str] = ..., description: _Optional[str] = ..., runbook_url: _Optional[str] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., started_ms: _Optional[int] = ..., updated_ms: _Optional[int] = ..., resolved_ms: _Optional[int] = ..., evidence_ms: _Optional[int] = ..., completeness: _Optional[float] = ..., runs: _Optional[_Iterable[_Union[FindingRun, _Mapping]]] = ..., owner: _Optional[str] = ..., team: _Optional[str] = ..., currency: _Optional[str] = ...) -> None: ...
+    precision_target: float
+    def __init__(self, finding_id: _Optional[str] = ..., rule: _Optional[str] = ..., severity: _Optional[str] = ..., state: _Optional[str] = ..., job_key: _Optional[str] = ..., scope: _Optional[str] = ..., summary: _Optional[str] = ..., description: _Optional[str] = ..., runbook_url: _Optional[str] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., started_ms: _Optional[int] = ..., updated_ms: _Optional[int] = ..., resolved_ms: _Optional[int] = ..., evidence_ms: _Optional[int] = ..., completeness: _Optional[float] = ..., runs: _Optional[_Iterable[_Union[FindingRun, _Mapping]]] = ..., owner: _Optional[str] = ..., team: _Optional[str] = ..., currency: _Optional[str] = ..., precision_target: _Optional[float] = ...) -> None: ...
 
 class FindingRun(_message.Message):
     __slots__ = ("run_key", "app_id", "app_attempt", "app_start_ms", "stage_id", "stage_attempt", "task_id", "executor_id", "state", "severity", "started_ms", "resolved_ms", "evidence", "query_id", "stage_name", "cost", "cost_avoidable")

@@ -9,7 +9,14 @@ from functools import cached_property
 from google.protobuf.message import Message
 
 from sparkfuse_contracts.descriptors import descriptor_set
-from sparkfuse_contracts.generated import audit_record_pb2, baseline_pb2, dead_letter_pb2, finding_pb2, receipt_pb2
+from sparkfuse_contracts.generated import (
+    audit_record_pb2,
+    baseline_pb2,
+    dead_letter_pb2,
+    feedback_pb2,
+    finding_pb2,
+    receipt_pb2,
+)
 from sparkfuse_contracts.tables import tables
 from sparkfuse_contracts.wire import from_json
 from sparkfuse_kernel import Decoder
@@ -70,5 +77,6 @@ FEEDS = (
     Feed("audit", "audit", "AuditRecord", to_protobuf=_json(audit_record_pb2.AuditRecord)),
     Feed("receipts", "receipts", "Receipt", to_protobuf=_json(receipt_pb2.Receipt)),
     Feed("baselines", "baselines", "Baseline", to_protobuf=_json(baseline_pb2.Baseline)),
+    Feed("feedback", "feedback", "Feedback", to_protobuf=_json(feedback_pb2.Feedback)),
     Feed("dead-letters", "dead_letters", "DeadLetter", to_protobuf=_json(dead_letter_pb2.DeadLetter)),
 )

@@ -11,6 +11,7 @@ from sparkfuse_native_analytics.queries.executor_rows import (
     executors,
     runs_on_host,
 )
+from sparkfuse_native_analytics.queries.feedback_rows import Feedback, demotion_of, feedback, rule_precisions
 from sparkfuse_native_analytics.queries.finding_rows import (
     SEVERITIES,
     Finding,
@@ -46,6 +47,7 @@ __all__ = [
     "BaselineSample",
     "Client",
     "Executor",
+    "Feedback",
     "Finding",
     "FindingCount",
     "FindingFilter",
@@ -64,13 +66,16 @@ __all__ = [
     "allocation",
     "baselines",
     "count_findings",
+    "demotion_of",
     "executors",
     "explained",
+    "feedback",
     "find_runs",
     "finding",
     "findings",
     "fuse_steps",
     "latest_findings",
+    "rule_precisions",
     "run",
     "runs",
     "runs_on_host",

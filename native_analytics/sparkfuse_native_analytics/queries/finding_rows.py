@@ -58,6 +58,7 @@ class Finding:
     team: str | None
     currency: str | None
     runs: list[FindingRun]
+    precision_target: float | None = None
 
 
 SEVERITIES = ("critical", "warning", "info")

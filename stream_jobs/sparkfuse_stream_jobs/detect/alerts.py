@@ -32,6 +32,7 @@ _FROM_EVIDENCE = (
     "evidence_ms",
     "completeness",
     "currency",
+    "precision_target",
 )
 
 

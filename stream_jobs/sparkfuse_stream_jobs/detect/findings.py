@@ -71,6 +71,7 @@ class FindingBuilder:
             runbook_url=rule_runbook_url(self.runbooks, rule_id),
             started_ms=started_ms,
             evidence_ms=row.window_end_ms,
+            precision_target=rule.precision_target,
             runs=[_run(row, values, self.evidence[rule_id], severity, started_ms)],
         )
         for name in ("cluster", "tenant", "completeness"):

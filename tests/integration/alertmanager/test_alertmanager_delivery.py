@@ -65,7 +65,13 @@ def test_slack_shows_user_text_without_markup(alertmanager, receiver, findings, 
     shown = " ".join(message[part] for part in ("title", "text", "fallback"))
     assert "&lt;!channel&gt; &amp; &lt;https://evil|x&gt;" in message["text"]
     assert not set(shown) & set("<>\u202e\x07")
-    assert [action["text"] for action in message["actions"]] == ["Finding", "Runbook", "Dashboard", "Silence"]
+    assert [action["text"] for action in message["actions"]] == [
+        "Finding",
+        "Runbook",
+        "Dashboard",
+        "Silence",
+        "Useful or not?",
+    ]
     assert {urlsplit(action["url"]).hostname for action in message["actions"]} == {"127.0.0.1"}
     assert (message["color"], message["footer"]) == ("danger", "Sparkfuse")
 

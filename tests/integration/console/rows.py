@@ -11,6 +11,7 @@ from clickhouse_connect.driver.client import Client
 from google.protobuf.message import Message
 
 from sparkfuse_contracts.examples import examples_of
+from sparkfuse_contracts.generated.feedback_pb2 import Feedback
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_kernel.event_logs.find import find_logs
@@ -46,6 +47,7 @@ def fill_console(client: Client) -> None:
     store(client, "live", [LIVE[case] for case in ("executor_added", "executor_removed", "executor_loss")])
     store(client, "live", hostile_rows())
     client.insert_arrow("findings", arrow_rows("findings", [hostile_finding(), *many_findings()]))
+    client.insert_arrow("feedback", arrow_rows("feedback", verdicts()))
 
 
 def hostile_rows() -> Sequence[LiveRow]:
@@ -113,6 +115,22 @@ def many_findings() -> Sequence[Finding]:
             runs=[FindingRun(app_id=f"many-{number}", app_attempt=0, state="firing", cost=12.5, severity="warning")],
         )
         for number in range(MANY)
+    ]
+
+
+def verdicts() -> Sequence[Feedback]:
+    """Return verdicts that demote the rule of the many findings; one of them has a hostile note."""
+    return [
+        Feedback(
+            finding_id=f"many-{number:04d}",
+            person="ada",
+            verdict="not-useful",
+            note=HOSTILE,
+            at_ms=STARTED_MS,
+            rule="stage_spill",
+            team=TEAM,
+        )
+        for number in range(6)
     ]
 
 

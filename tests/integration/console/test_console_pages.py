@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import shlex
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -93,6 +94,19 @@ def test_finding_shows_everything(console):
     assert 'href="/docs/rules/task_stuck.md#runbook"' in text
     assert "Kill the attempt" in part(text, "steps")
     assert "12.50 USD" in console.get("/findings/many-0000").text
+
+
+def test_finding_asks_for_a_verdict(console):
+    """The page has commands for a verdict with the quoted id, the verdicts as text, and the reason of a demotion."""
+    judged = console.get("/findings/many-0000").text
+    hostile = html.unescape(console.get(f"/findings/{quote(HOSTILE_FINDING, safe='')}").text)
+
+    assert "sparkfuse feedback many-0000 not-useful" in part(judged, "feedback")
+    assert str(escape("ada: not-useful")) in part(judged, "feedback")
+    assert str(escape("<script>window.hacked=1")) in part(judged, "feedback")
+    assert "Demoted to info: 0 of 6 judged findings of stage_spill in team many-findings were useful" in judged
+    assert f"sparkfuse feedback {shlex.quote(HOSTILE_FINDING)} useful" in hostile
+    assert "Demoted to info" not in hostile
 
 
 def test_run_shows_its_facts(console):

@@ -22,7 +22,10 @@ from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(600)
 TOPICS = {
-    **{name: name for name in ("facts", "live", "findings", "baselines", "audit", "receipts", "history", "names")},
+    **{
+        name: name
+        for name in ("facts", "live", "findings", "baselines", "feedback", "audit", "receipts", "history", "names")
+    },
     "dead_letters": "dead-letters",
 }
 # Ticks belong to no application, and the kind undecodable exists only in Flink.

@@ -23,7 +23,7 @@ from sparkfuse_native_analytics.store.client import connect
 from sparkfuse_native_analytics.store.migrate import migrate
 
 FOLDERS = {"facts": "fact", "live": "live_row", "findings": "finding", "audit": "audit_record", "receipts": "receipt",
-           "baselines": "baseline",
+           "baselines": "baseline", "feedback": "feedback",
            "dead_letters": "dead_letter", "history": "history_row", "names": "display_name"}  # fmt: skip
 NOT_STORED = ("tick", "undecodable")
 CLASSES = {

@@ -2,11 +2,15 @@
 
 from typing import Any
 
+import pytest
+
+from sparkfuse_alertmanager.feedback import Verdicts
 from sparkfuse_alertmanager.inbox import Record
 from sparkfuse_alertmanager.links import Links
 from sparkfuse_alertmanager.sender import make_batch
+from sparkfuse_contracts.generated.feedback_pb2 import Feedback
 from sparkfuse_contracts.generated.finding_pb2 import Finding
-from sparkfuse_contracts.wire import to_json
+from sparkfuse_contracts.wire import RecordError, to_json
 
 NOW_MS = 1_795_226_470_000
 LINKS = Links("http://127.0.0.1:19080")
@@ -88,3 +92,57 @@ def test_canary_has_no_alert():
 
     assert [alert.finding_id for alert in batch.alerts] == ["f2"]
     assert (batch.canary, batch.expired, len(batch.invalid)) == (1, 0, 1)
+
+
+def feedback(finding_id: str, verdict: str = "not-useful", **fields) -> bytes:
+    base: dict[str, Any] = {"person": "ada", "at_ms": NOW_MS - 1000, "rule": "stage_skew", "team": "orders"}
+    return to_json(Feedback(finding_id=finding_id, verdict=verdict, **(base | fields)))
+
+
+def test_demoted_finding_is_info_with_a_reason():
+    """If people judge too few findings as useful, the alert is info and names the figures; other findings stay."""
+    verdicts = Verdicts()
+    for number in range(6):
+        verdicts.add(feedback(f"old-{number}"))
+    records = [
+        record(0, severity="critical", team="orders"),
+        record(1, finding_id="f2", severity="info", team="orders"),
+        record(2, finding_id="f3", team="billing"),
+        record(3, finding_id="f4", team="orders", precision_target=0.0),
+    ]
+    batch = make_batch(records, NOW_MS, LINKS, demotion=verdicts.demotion)
+    reasons = [alert.annotations.get("demoted", "") for alert in batch.alerts]
+
+    assert [alert.labels["severity"] for alert in batch.alerts] == ["info", "info", "warning", "warning"]
+    assert reasons[0].startswith("Demoted to info: 0 of 6 judged findings of stage_skew in team orders were useful")
+    assert reasons[1:] == ["", "", ""]
+    assert batch.demoted == 1
+
+
+def test_late_verdict_does_not_replace_a_newer_one():
+    """Records that arrive in another order than they were given have the same result."""
+    verdicts = Verdicts()
+    for number in range(6):
+        verdicts.add(feedback(f"old-{number}"))
+    verdicts.add(feedback("old-0", "useful", at_ms=NOW_MS - 1))
+    verdicts.add(feedback("old-1", "useful", at_ms=NOW_MS - 1))
+    verdicts.add(feedback("old-0"))
+    batch = make_batch([record(0, team="orders")], NOW_MS, LINKS, demotion=verdicts.demotion)
+
+    assert [alert.labels["severity"] for alert in batch.alerts] == ["warning"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff",
+        b"[]",
+        b'{"finding_id": 7}',
+        to_json(Feedback(finding_id="f1", verdict="useful", at_ms=1, rule="r")),
+    ],
+)
+def test_invalid_feedback_is_an_error(content):
+    """Invalid bytes, other JSON and a verdict without a person raise RecordError, which the follower logs."""
+    with pytest.raises(RecordError):
+        Verdicts().add(content)
