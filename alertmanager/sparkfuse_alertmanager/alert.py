@@ -28,13 +28,14 @@ FIRING_MS = 4 * 60_000
 # These labels describe the latest run; the other labels are the same in all runs.
 LABELS_OF_LATEST_RUN = frozenset({"host", "cause"})
 SEVERITIES = ("critical", "warning", "info")
-INFO = "info"
+CRITICAL, WARNING, INFO = SEVERITIES
 STATES = ("firing", "resolved")
 # The largest number of characters of each annotation. If all annotations together exceed TOTAL, the annotations at the
 # beginning of this list have priority.
 ANNOTATION_LIMITS: Mapping[str, int] = {
     "summary": 200,
     "demoted": 200,
+    "held_back": 200,
     "description": 1000,
     "where": 200,
     "cost": 200,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sparkfuse_alertmanager.text import address
 from sparkfuse_contracts.generated.finding_pb2 import Finding
-from sparkfuse_contracts.links import finding_url, host_url, job_url, run_url, running_job_url
+from sparkfuse_contracts.links import finding_url, host_url, inbox_url, job_url, run_url, running_job_url
 from sparkfuse_rules.alert_labels import finding_host, latest_run
 from sparkfuse_rules.plain_text import plain
 
@@ -24,6 +24,10 @@ class Links:
     def finding(self, finding: Finding) -> str:
         """Return the address of the page about the finding."""
         return address(finding_url(self.console_url, finding.finding_id))
+
+    def inbox(self, team: str) -> str:
+        """Return the address of the list of the critical findings of a team."""
+        return address(inbox_url(self.console_url, severity="critical", team=plain(team, 200)))
 
     def dashboard(self, finding: Finding) -> str:
         """Return the address of the page about what the finding describes: a host, an application, or else a job.

@@ -9,6 +9,7 @@ from sparkfuse_contracts import metric_names
 COMPONENT, TOPIC = "sender", "findings"
 # The outcomes of a finding. The series of each outcome exists from the start, so that its first increment is visible.
 OUTCOMES = ("sent", "replaced", "expired", "refused", "canary")
+PAGE_OUTCOMES = ("paged", "held_back")
 # The buckets of the delay histogram. The target for the delay from the end of the window to the webhook is ten seconds.
 DELAY_SECONDS = (0.25, 0.5, 1, 2, 5, 10, 30, 60, 120, 240)
 
@@ -27,6 +28,9 @@ class Metrics:
         self._requests = counter(metric_names.ALERTMANAGER_REQUESTS)
         demoted = metric_names.ALERTS_DEMOTED
         self._demoted = Counter(demoted.name, demoted.help, registry=registry)
+        self._pages = counter(metric_names.PAGES)
+        for outcome in PAGE_OUTCOMES:
+            self._pages.labels(outcome)
         up, delay = metric_names.ALERTMANAGER_UP, metric_names.ALERT_DELAY
         self._up = Gauge(up.name, up.help, up.labels, registry=registry)
         self._delay = Histogram(delay.name, delay.help, buckets=DELAY_SECONDS, registry=registry)
@@ -52,6 +56,10 @@ class Metrics:
     def demoted(self, findings: int) -> None:
         """Count findings that were sent as info because people judge too few findings of their rule as useful."""
         self._demoted.inc(findings)
+
+    def page(self, outcome: str) -> None:
+        """Count a critical finding with one outcome of PAGE_OUTCOMES, when it is decided."""
+        self._pages.labels(outcome).inc()
 
     def requested(self, peer: str, code: str) -> None:
         """Count a request to a peer by its HTTP status, or as ``failed`` if the peer did not answer."""

@@ -3,7 +3,8 @@
 The sender has no state of its own. The detect job repeats a firing finding every minute, and a resolved one for five
 minutes. Alertmanager merges alerts with the same labels. The sender commits offsets only after a peer accepted the
 batch. So a crash at any point may repeat a post, but duplicates no notification and loses no finding. The topic
-``feedback``, which the sender reads completely, decides which findings are demoted.
+``feedback``, which the sender reads completely, decides which findings are demoted, and the topic ``pages`` which ones
+page.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from types import MappingProxyType
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, stop_when_event_set, wait_random_exponential
 from tenacity.nap import sleep_using_event
 
-from sparkfuse_alertmanager.alert import Alert, InvalidFindingError, alert_of, expired
+from sparkfuse_alertmanager.alert import CRITICAL, Alert, InvalidFindingError, alert_of, expired
 from sparkfuse_alertmanager.feedback import FeedbackFollower
 from sparkfuse_alertmanager.inbox import DeadLetterError, Inbox, Record
 from sparkfuse_alertmanager.links import Links
 from sparkfuse_alertmanager.metrics import Metrics
+from sparkfuse_alertmanager.page_alerts import digests, held_back
+from sparkfuse_alertmanager.page_budget import PageBudget
 from sparkfuse_alertmanager.peers import NoPeerAcceptedError, Peers, RejectedAlert
 from sparkfuse_contracts.canary import CANARY_JOB
 from sparkfuse_contracts.generated.finding_pb2 import Finding
@@ -58,6 +61,7 @@ class Batch:
     expired: int
     canary: int
     demoted: int
+    critical: tuple[Finding, ...] = ()
 
 
 def never_demoted(_finding: Finding, _now_ms: int) -> str:
@@ -100,6 +104,7 @@ def make_batch(
         expired=len(of_jobs) - len(current),
         canary=len(latest) - len(of_jobs),
         demoted=sum("demoted" in alert.annotations for _, _, alert in current),
+        critical=tuple(finding for _, finding, alert in current if alert.labels["severity"] == CRITICAL),
     )
 
 
@@ -114,9 +119,11 @@ class Sender:
         stop: threading.Event,
         links: Links,
         feedback: FeedbackFollower,
+        budget: PageBudget,
     ) -> None:
         self._inbox = inbox
         self._feedback = feedback
+        self._budget = budget
         self._peers = peers
         self._metrics = metrics
         self._stop = stop
@@ -155,7 +162,8 @@ class Sender:
         now_ms = clock()
         demotion = self._feedback.verdicts.demotion
         batch = make_batch(records, now_ms, self._links, self._first_steps, demotion)
-        rejected = self._peers.send(batch.alerts, now_ms) if batch.alerts else []
+        alerts = self._within_budget(batch, now_ms)
+        rejected = self._peers.send(alerts, now_ms) if alerts else []
         invalid = [*batch.invalid, *_records_of(rejected, batch)]
         if invalid:
             self._inbox.write_dead_letters(invalid)
@@ -165,13 +173,22 @@ class Sender:
             self._metrics.delay((clock() - evidence_ms) / 1000)
         return batch
 
+    def _within_budget(self, batch: Batch, now_ms: int) -> list[Alert]:
+        """Return the alerts, those beyond the budget as warnings, with an alert for each team that lists them."""
+        self._budget.decide(batch.critical)
+        reasons = {each.finding_id: reason for each in batch.critical if (reason := self._budget.reason(each))}
+        held = [each for each in batch.critical if each.finding_id in reasons and each.state == "firing"]
+        return [*held_back(batch.alerts, reasons), *digests(held, self._budget.decisions, now_ms, self._links)]
+
 
 def _measures_delay(finding: Finding) -> bool:
     return finding.state == "firing" and finding.HasField("evidence_ms")
 
 
 def _records_of(rejected: Iterable[RejectedAlert], batch: Batch) -> list[tuple[Record, str]]:
-    return [(batch.records[each.finding_id], each.reason) for each in rejected]
+    # An alert that lists findings has no record of its own.
+    of_findings = (each for each in rejected if each.finding_id in batch.records)
+    return [(batch.records[each.finding_id], each.reason) for each in of_findings]
 
 
 def main() -> int:
@@ -198,16 +215,18 @@ def _serve(settings: Settings, stop: threading.Event) -> int:
     metrics = Metrics()
     inbox = Inbox(settings, metrics)
     peers = Peers(settings.alertmanager_urls, metrics)
-    feedback = None
+    feedback = budget = None
     try:
         serve_metrics(settings)
         log.info("sending the findings of %s to %s", inbox.topic, ", ".join(peers.names))
         links = Links(settings.console_url, settings.dashboard_url)
         feedback = FeedbackFollower(settings)
-        Sender(inbox, peers, metrics, stop, links, feedback).run(lambda: time.time_ns() // 1_000_000)
+        budget = PageBudget(settings, metrics)
+        Sender(inbox, peers, metrics, stop, links, feedback, budget).run(lambda: time.time_ns() // 1_000_000)
     finally:
-        if feedback is not None:
-            feedback.close()
+        for follower in (feedback, budget):
+            if follower is not None:
+                follower.close()
         inbox.close()
         peers.close()
     return 0

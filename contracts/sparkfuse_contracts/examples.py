@@ -25,6 +25,7 @@ MODULES: Mapping[str, str] = {
     "Finding": "finding_pb2",
     "HistoryRow": "history_pb2",
     "LiveRow": "live_pb2",
+    "Page": "page_pb2",
     "Position": "position_pb2",
     "Receipt": "receipt_pb2",
     "Signal": "signal_pb2",

@@ -36,6 +36,11 @@ def finding_url(console_url: str, finding_id: str) -> str:
     return f"{console_url}/findings/{_segment(finding_id)}"
 
 
+def inbox_url(console_url: str, **filters: str) -> str:
+    """Return the address of the console's list of open findings; ``filters`` are its parameters."""
+    return f"{console_url}/?{urlencode(filters, quote_via=quote, safe='')}"
+
+
 def running_job_url(dashboard_url: str, app_id: str, **parameters: str) -> str:
     """Return the address of Grafana's dashboard of one application; ``parameters`` are added to its query."""
     values = {"var-app_id": app_id, **parameters}

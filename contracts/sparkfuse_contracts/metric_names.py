@@ -64,6 +64,12 @@ ALERTS_DEMOTED = Metric(
     "Findings that were sent as info because too few findings of their rule were useful.",
     (),
 )
+PAGES = Metric(
+    "sparkfuse_pages_total",
+    "counter",
+    "Critical findings by outcome: paged, or held_back because the team's pages of the day were used up.",
+    ("outcome",),
+)
 ALERT_DELAY = Metric(
     "sparkfuse_alert_delay_seconds",
     "histogram",

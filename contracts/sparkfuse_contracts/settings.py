@@ -40,6 +40,8 @@ DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_DASHBOARD_URL": "",
     # Where the folder docs is published; without an address, the console publishes it.
     "SPARKFUSE_RUNBOOK_URL": "",
+    # Google's SRE book limits a shift of 12 hours to two incidents, and one incident causes a few pages.
+    "SPARKFUSE_PAGES_PER_DAY": "10",
 }
 _ADDRESS = re.compile(r"[^\s:,/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
 _SOURCES_FORM = (
@@ -91,6 +93,7 @@ class Settings:
     console_url: str
     dashboard_url: str
     runbook_url: str
+    pages_per_day: int
     sources: tuple[Source, ...] = ()
     source: str = ""
     kafka_name: str = ""
@@ -140,6 +143,7 @@ class Settings:
             dashboard_url=read("SPARKFUSE_DASHBOARD_URL", _optional_url, "an address like http://127.0.0.1:3000"),
             runbook_url=read("SPARKFUSE_RUNBOOK_URL", _optional_url, "an address like https://wiki.company/sparkfuse")
             or docs_url(console_url),
+            pages_per_day=read("SPARKFUSE_PAGES_PER_DAY", _pages, "a number from 1 to 10000, or 0 for no limit"),
         )
 
     def job_name(self, job: str) -> str:
@@ -237,6 +241,10 @@ def _port(text: str) -> int:
 
 def _window(text: str) -> int:
     return _whole_number(text, 100, 600_000)
+
+
+def _pages(text: str) -> int:
+    return _whole_number(text, 0, 10_000)
 
 
 def _optional_file(text: str) -> Path | None:

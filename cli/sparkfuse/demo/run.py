@@ -60,7 +60,8 @@ class Demonstration:
         configuration = self._layout.home / "sparkfuse.yaml"
         configuration.parent.mkdir(parents=True, exist_ok=True)
         configuration.write_text(CONFIGURATION)
-        more = {"SPARKFUSE_CONFIG": str(configuration)}
+        # The demonstration shows every page, so none is held back.
+        more = {"SPARKFUSE_CONFIG": str(configuration), "SPARKFUSE_PAGES_PER_DAY": "0"}
         with self._screen, Receiver() as receiver, stack.running(self._layout, self._report, receiver.url, more) as up:
             settings = Settings.from_environment({**self._layout.environment(), **more})
             self._arm(settings)

@@ -16,7 +16,7 @@ USEFUL, NOT_USEFUL, FIXED, ACCEPTED = VERDICTS = ("useful", "not-useful", "fixed
 # demote a rule if none was useful, and a rule with two useful findings in five is never demoted.
 DEFAULT_TARGET = 0.4
 # Older verdicts do not count, because the rule, the job and the team have changed since. So a demotion also ends by
-# itself, and people judge the rule anew.
+# itself, and people judge the rule again.
 VERDICT_LIFE_MS = 180 * 24 * 3_600_000
 DEFAULT = "default"
 # The two-sided 95 % quantile of the normal distribution.

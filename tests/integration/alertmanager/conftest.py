@@ -137,13 +137,14 @@ def findings(kafka_bootstrap, topic_prefix) -> Findings:
 def sender(part, findings, kafka_bootstrap, free_port) -> Callable[..., Part]:
     """Return a function that starts the sender for the given Alertmanagers and waits until it serves its metrics."""
 
-    def start(*urls: str) -> Part:
+    def start(*urls: str, pages_per_day: int = 0) -> Part:
         port = free_port()
         environment = {
             "SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap,
             "SPARKFUSE_TOPIC_PREFIX": findings.prefix,
             "SPARKFUSE_ALERTMANAGER_URLS": ",".join(urls),
             "SPARKFUSE_METRICS_PORT": str(port),
+            "SPARKFUSE_PAGES_PER_DAY": str(pages_per_day),
         }
         command = [sys.executable, "-m", "sparkfuse_alertmanager.sender"]
         return part("sender", command, f"http://127.0.0.1:{port}/metrics", environment).start()

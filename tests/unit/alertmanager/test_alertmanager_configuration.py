@@ -70,6 +70,7 @@ def test_every_route_and_receiver_is_used(folder, rendered):
         ({"alertname": "SparkfuseDeadLetters", "severity": "warning"}, "team"),
         ({"alertname": "SparkfuseWatchdog", "severity": "info"}, "heartbeat"),
         ({"alertname": "SparkfuseJobFailed", "severity": "warning", "finding_id": "1", "cause": "throttled"}, "team"),
+        ({"alertname": "SparkfusePagesHeldBack", "severity": "warning", "rule": "pages_held_back"}, "team"),
         ({"alertname": "SomebodyElses"}, "team"),
     ],
 )

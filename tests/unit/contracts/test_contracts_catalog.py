@@ -97,7 +97,7 @@ def test_topics_have_prefix_keys_and_arrival_time() -> None:
         keyed = {"signals": "Signal", "controls": "Control", "approvals": "Approval"}.get(topic.name, topic.message)
         assert set(topic.key) <= set(message_class(keyed).DESCRIPTOR.fields_by_name)
     arrival = {name for name, topic in topics().items() if "message.timestamp.type" in topic.config}
-    assert arrival == {"facts", "live", "signals", "controls", "approvals", "audit", "receipts"}
+    assert arrival == {"facts", "live", "pages", "signals", "controls", "approvals", "audit", "receipts"}
 
 
 def test_views_have_types_units_and_tags() -> None:

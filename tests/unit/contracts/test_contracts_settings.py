@@ -34,6 +34,7 @@ def test_defaults_are_the_addresses_of_the_local_stack(tmp_path, monkeypatch) ->
         console_url="http://127.0.0.1:19080",
         dashboard_url="",
         runbook_url="http://127.0.0.1:19080/docs",
+        pages_per_day=10,
     )
 
 

@@ -15,6 +15,7 @@ from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.knowledge.allocation import Allocation
 from sparkfuse_rules.knowledge.executor_losses import ExecutorLosses
 from sparkfuse_rules.knowledge.hosts import HostObservations
+from sparkfuse_rules.knowledge.precision import DEFAULT_TARGET
 from sparkfuse_rules.owners import OwnerEntry, Owners
 from sparkfuse_stream_jobs.detect import lifecycle_state, row_columns, rule_sql, worker_start
 from sparkfuse_stream_jobs.detect.alerts import FindingGroup
@@ -42,6 +43,19 @@ def test_columns_are_the_fields_that_are_set():
     assert (columns.get("failed_tasks"), columns.get("killed_tasks"), columns["num_tasks"]) == (0, None, 8)
     with pytest.raises(KeyError):
         columns["killed_tasks"]
+
+
+def test_finding_has_the_precision_target_of_its_job(tmp_path):
+    """A finding has the target of its rule, or that of sparkfuse.yaml for its job, so the sender needs no rules."""
+    file = tmp_path / "sparkfuse.yaml"
+    file.write_text("jobs:\n  - {job: 'etl_*', rules: {stage_slow: {precision_target: 0.7}}}\n")
+    overridden = FindingBuilder.of(load_catalog(None, file), "https://docs.sparkfuse.example", OWNERS)
+    row = Run("app-1", T).stage(T, 60_000)
+    of_etl = LiveRow.FromString(row.SerializeToString())
+    row.job_key, of_etl.job_key = "orders", "etl_orders"
+
+    assert overridden("stage_slow", row, "warning", T).precision_target == DEFAULT_TARGET
+    assert overridden("stage_slow", of_etl, "warning", T).precision_target == 0.7
 
 
 def test_each_rule_is_evaluated_on_its_view_only():
