@@ -26,6 +26,13 @@ from sparkfuse_rules.runbooks import runbook_page_url
 PACKAGE = "sparkfuse_alertmanager"
 
 
+# Not in alertmanager.yml, because Alertmanager before 0.28 rejects a file with this receiver.
+TEAMS_RECEIVERS = ("team", "pager")
+TEAMS = {
+    "send_resolved": True,
+    "title": '{{ template "sparkfuse.title" . }}',
+    "text": '{{ template "sparkfuse.teams" . }}',
+}
 _MAIL_ADDRESS = re.compile(r"[^@\s,]+@[^@\s,]+")
 
 
@@ -85,7 +92,8 @@ class Mail:
 class Destinations:
     """The destinations of notifications; a destination that is None gets no receiver.
 
-    The address of Slack and the key of the pager are secrets, so they are in files that Alertmanager reads.
+    The addresses of Slack and Teams and the key of the pager are secrets, so they are in files that Alertmanager reads.
+    Teams needs Alertmanager 0.28 or later.
     """
 
     webhook_url: str | None = None
@@ -93,27 +101,32 @@ class Destinations:
     pager_key_file: Path | None = None
     heartbeat_url: str | None = None
     mail: Mail | None = None
+    teams_url_file: Path | None = None
 
     @classmethod
     def from_folder(cls, secrets: Path, given: Destinations) -> Destinations:
-        """Return ``given`` with the files ``slack_url`` and ``pager_key`` of a folder, if they exist."""
-        found = {name: secrets / name for name in ("slack_url", "pager_key") if (secrets / name).is_file()}
+        """Return ``given`` with the files ``slack_url``, ``teams_url`` and ``pager_key`` of a folder, if they exist."""
+        names = ("slack_url", "teams_url", "pager_key")
+        found = {name: secrets / name for name in names if (secrets / name).is_file()}
         return replace(
             given,
             slack_url_file=given.slack_url_file or found.get("slack_url"),
             pager_key_file=given.pager_key_file or found.get("pager_key"),
+            teams_url_file=given.teams_url_file or found.get("teams_url"),
         )
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Destinations:
         """Read the variables of docs/alerting.md. Raises DestinationError if the mail server is missing."""
         slack, pager = environment.get("SPARKFUSE_SLACK_URL_FILE"), environment.get("SPARKFUSE_PAGER_KEY_FILE")
+        teams = environment.get("SPARKFUSE_TEAMS_URL_FILE")
         return cls(
             webhook_url=environment.get("SPARKFUSE_WEBHOOK_URL") or None,
             slack_url_file=Path(slack) if slack else None,
             pager_key_file=Path(pager) if pager else None,
             heartbeat_url=environment.get("SPARKFUSE_HEARTBEAT_URL") or None,
             mail=Mail.from_environment(environment),
+            teams_url_file=Path(teams) if teams else None,
         )
 
     def check(self) -> None:
@@ -121,7 +134,12 @@ class Destinations:
         for name, url in (("webhook", self.webhook_url), ("heartbeat", self.heartbeat_url)):
             if url is not None and not (url.startswith(("http://", "https://")) and urlsplit(url).hostname):
                 raise DestinationError(f"the {name} address {url!r} must be like http://host:port/path")
-        for name, path in (("Slack's address", self.slack_url_file), ("the pager's key", self.pager_key_file)):
+        files = (
+            ("Slack's address", self.slack_url_file),
+            ("the address of Teams", self.teams_url_file),
+            ("the pager's key", self.pager_key_file),
+        )
+        for name, path in files:
             if path is not None and not path.is_file():
                 raise DestinationError(f"the file with {name} does not exist: {path}")
         if self.mail is not None:
@@ -136,6 +154,8 @@ def write_alertmanager(folder: Path, destinations: Destinations) -> Path:
     shutil.copytree(asset(PACKAGE, "templates"), folder / "templates", dirs_exist_ok=True)
     content["global"] = destinations.mail.settings() if destinations.mail else {}
     for receiver in content["receivers"]:
+        if destinations.teams_url_file is not None and receiver["name"] in TEAMS_RECEIVERS:
+            receiver["msteamsv2_configs"] = [{**TEAMS, "webhook_url_file": _absolute(destinations.teams_url_file)}]
         _fill(receiver, "email_configs", "to", destinations.mail.recipients if destinations.mail else None)
         hook = destinations.heartbeat_url if receiver["name"] == "heartbeat" else destinations.webhook_url
         _fill(receiver, "webhook_configs", "url", hook)
@@ -230,7 +250,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _destinations(given: argparse.Namespace) -> Destinations:
     mail = Mail.from_environment(os.environ)
-    named = Destinations(given.webhook_url, given.slack_url_file, given.pager_key_file, given.heartbeat_url, mail)
+    named = Destinations(
+        given.webhook_url, given.slack_url_file, given.pager_key_file, given.heartbeat_url, mail, given.teams_url_file
+    )
     return named if given.secrets is None else Destinations.from_folder(given.secrets, named)
 
 
@@ -258,7 +280,15 @@ def _parser() -> argparse.ArgumentParser:
         default=defaults.pager_key_file,
         help="file with the pager's routing key (default: SPARKFUSE_PAGER_KEY_FILE)",
     )
-    parser.add_argument("--secrets", type=Path, help="folder that may contain the files slack_url and pager_key")
+    parser.add_argument(
+        "--teams-url-file",
+        type=Path,
+        default=defaults.teams_url_file,
+        help="file with the address of a workflow of Microsoft Teams (default: SPARKFUSE_TEAMS_URL_FILE)",
+    )
+    parser.add_argument(
+        "--secrets", type=Path, help="folder that may contain the files slack_url, teams_url and pager_key"
+    )
     parser.add_argument("--process", action="append", default=[], metavar="NAME=HOST:PORT", help="may be repeated")
     parser.add_argument("--alertmanager", action="append", default=[], metavar="HOST:PORT", help="may be repeated")
     return parser

@@ -1,5 +1,6 @@
 """Tests the configuration files of Alertmanager and Prometheus."""
 
+import json
 import re
 import subprocess
 import sys
@@ -120,6 +121,50 @@ def test_receivers_without_address_are_removed(tmp_path):
     assert kinds == {"nobody": [], "team": ["webhook_configs"], "pager": ["webhook_configs"], "heartbeat": []}
 
 
+def test_teams_gets_what_the_team_and_the_pager_get(tmp_path):
+    """With the secret teams_url, both receivers get an entry for Teams; the checked-in file has none."""
+    (tmp_path / "teams_url").write_text("https://workflow.example")
+    destinations = Destinations.from_folder(tmp_path, Destinations())
+    rendered = yaml.safe_load(write_alertmanager(tmp_path / "out", destinations).read_text())
+    expected = {
+        "send_resolved": True,
+        "title": '{{ template "sparkfuse.title" . }}',
+        "text": '{{ template "sparkfuse.teams" . }}',
+        "webhook_url_file": str(tmp_path / "teams_url"),
+    }
+
+    assert {each["name"]: each["msteamsv2_configs"] for each in rendered["receivers"] if len(each) > 1} == {
+        "team": [expected],
+        "pager": [expected],
+    }
+
+
+def test_teams_text_has_only_links_of_sparkfuse(folder, tmp_path):
+    """Alertmanager renders the text for Teams; brackets of users' text are removed, so that they make no link."""
+    alert = {
+        "status": "firing",
+        "labels": {"alertname": "SparkfuseStageSkew", "job_key": "orders"},
+        "annotations": {
+            "summary": "[click](https://evil) <at>all</at> `x`",
+            "description": "*bold* one\u202e",
+            "finding_url": "http://console.example/findings/f1",
+        },
+        "startsAt": "2026-01-01T00:00:00Z",
+    }
+    data = {"status": "firing", "alerts": [alert], "groupLabels": {"job_key": "orders"}, "externalURL": "http://am"}
+    (tmp_path / "data.json").write_text(json.dumps(data))
+    text = check(
+        "amtool", "template", "render", f"--template.glob={folder / 'templates' / '*.tmpl'}",
+        f"--template.data={tmp_path / 'data.json'}", '--template.text={{ template "sparkfuse.teams" . }}',
+    )  # fmt: skip
+
+    assert "click (https://evil)  at all /at   x" in text
+    assert " bold  one\n" in text
+    assert "[Finding](http://console.example/findings/f1)" in text
+    assert "[Useful or not?](http://console.example/findings/f1#feedback)" in text
+    assert len(re.findall(r"\]\(", text)) == 5
+
+
 @pytest.mark.parametrize(
     ("destinations", "name"),
     [
@@ -127,6 +172,7 @@ def test_receivers_without_address_are_removed(tmp_path):
         (Destinations("http://"), "webhook"),
         (Destinations(heartbeat_url="nowhere"), "heartbeat"),
         (Destinations(slack_url_file=Path("/not/there")), "/not/there"),
+        (Destinations(teams_url_file=Path("/not/there")), "Teams"),
         (Destinations(pager_key_file=Path("/not/there")), "pager"),
         (Destinations(mail=Mail("a@b", "a@b", "")), "SPARKFUSE_SMTP_SERVER"),
         (Destinations(mail=Mail("a@b, nobody", "a@b", "mail:25")), "nobody"),
