@@ -125,7 +125,6 @@ def test_late_verdict_does_not_replace_a_newer_one():
     for number in range(6):
         verdicts.add(feedback(f"old-{number}"))
     verdicts.add(feedback("old-0", "useful", at_ms=NOW_MS - 1))
-    verdicts.add(feedback("old-1", "useful", at_ms=NOW_MS - 1))
     verdicts.add(feedback("old-0"))
     batch = make_batch([record(0, team="orders")], NOW_MS, LINKS, demotion=verdicts.demotion)
 
