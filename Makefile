@@ -170,6 +170,7 @@ generate: | setup ## generate types, tables, documents and dashboards from their
 	$(BIN)/python -m sparkfuse_rules.generate
 	$(BIN)/python -m sparkfuse_dashboards.generate
 	$(BIN)/python -m sparkfuse_alertmanager.generate
+	$(BIN)/python -m sparkfuse_native_analytics.queries.openapi
 
 .PHONY: generate-kubernetes
 generate-kubernetes: $(STAMPS)/kubernetes-tools ## render the Kubernetes manifests from the chart and its overlays (needs Go)

@@ -19,7 +19,7 @@ from sparkfuse_console.parameters import ParameterError
 from sparkfuse_console.site import Page, Site
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.settings import Settings
-from sparkfuse_native_analytics.queries import StoreEmptyError
+from sparkfuse_native_analytics.queries import CursorError, StoreEmptyError
 from sparkfuse_native_analytics.store.client import StoreUnavailableError
 
 
@@ -36,6 +36,7 @@ def application(settings: Settings) -> ASGIApp:
             StoreUnavailableError: _handler(site, _store_away),
             StoreEmptyError: _handler(site, _store_empty),
             ParameterError: _handler(site, _wrong_parameter),
+            CursorError: _handler(site, _wrong_parameter),
             HTTPException: _handler(site, _refused),
             Exception: _handler(site, _failed),
         },

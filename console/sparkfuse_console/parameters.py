@@ -33,31 +33,15 @@ def choice(request: Request, name: str, choices: Sequence[str]) -> str:
     return value
 
 
-def cursor(request: Request, columns: int) -> tuple[str, ...] | None:
-    """Return the place after which a page starts: the values of the sorting columns of the last row before it.
-
-    Raises ParameterError.
-    """
+def cursor(request: Request) -> str:
+    """Return the cursor of a page; empty for the first page. The query core checks it. Raises ParameterError."""
     values = request.query_params.getlist("after")
-    if not values:
-        return None
-    if len(values) != columns or any(len(value) > MAX_LENGTH for value in values):
-        raise ParameterError("The parameter after is wrong: follow the links to further pages from the first page.")
-    return tuple(values)
+    if len(values) > 1:
+        raise ParameterError("The parameter after must not be repeated: follow the links from the first page.")
+    return values[0] if values else ""
 
 
-def integer(value: str) -> int:
-    """Return a whole number of a cursor. Raises ParameterError."""
-    try:
-        number = int(value)
-    except ValueError:
-        number = 1 << 63
-    if not -(1 << 62) < number < 1 << 62:
-        raise ParameterError(f"The parameter after must contain a whole number, but contains {value!r}.")
-    return number
-
-
-def address(path: str, values: Mapping[str, str], after: Sequence[object] = ()) -> str:
-    """Return the path with the parameters that have a value, and with a cursor."""
-    pairs = [*((name, value) for name, value in values.items() if value), *(("after", str(each)) for each in after)]
+def address(path: str, values: Mapping[str, str]) -> str:
+    """Return the path with the parameters that have a value."""
+    pairs = [(name, value) for name, value in values.items() if value]
     return f"{path}?{urlencode(pairs)}" if pairs else path

@@ -22,6 +22,7 @@ from sparkfuse.commands import (
     pipeline,
     pods,
     rules,
+    run,
     serve,
     share,
     ship,
@@ -39,6 +40,7 @@ MORE = {
     "audit": {1: "the chain of records is broken, with --verify"},
     "canary": {1: "no finding arrived in time"},
     "doctor": {1: "a part has failed"},
+    "compare": {1: "the second run is slower by more than --fail-on"},
     "demo": {1: "an expected page is missing, or an unexpected one arrived"},
     "off": {1: "the application refused"},
     "on": {1: "the application refused"},
@@ -104,6 +106,7 @@ application.command()(pods.watch_pods)
 pipeline.add_to(application)
 history.add_to(application)
 feedback.add_to(application)
+run.add_to(application)
 serve.add_to(application)
 share.add_to(application)
 ship.add_to(application)

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sparkfuse.analysis.engines import do_without_pandas
+from sparkfuse.commands.history import DEFAULT_HOME, Home, ask
 from sparkfuse.commands.output import Json
+from sparkfuse.commands.run import unknown_application
 from sparkfuse.stack.errors import MISSING, USAGE, StartError
 
 if TYPE_CHECKING:
     from sparkfuse_kernel.event_logs.log import Log
     from sparkfuse_native_analytics.compare import Run
 
-Before = Annotated[str, typer.Argument(metavar="A", help="Event log of the first run: a file, its folder, or a URL.")]
-After = Annotated[str, typer.Argument(metavar="B", help="Event log of the second run.")]
+Before = Annotated[
+    str,
+    typer.Argument(
+        metavar="A",
+        help="First run: its event log (a file, its folder, or a URL), or the id of an application in the store.",
+    ),
+]
+After = Annotated[str, typer.Argument(metavar="B", help="Second run, given in the same way.")]
+FailOn = Annotated[
+    str, typer.Option("--fail-on", help="Exit with 1 if B took longer than A by more than this share, such as 20%.")
+]
+_PERCENTAGE = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)%")
+FOUND = 1
+"""Exit code: the second run is slower by more than `--fail-on`."""
 
 
 def add_to(application: typer.Typer) -> None:
@@ -23,24 +39,37 @@ def add_to(application: typer.Typer) -> None:
     application.command()(compare)
 
 
-def compare(before: Before, after: After, as_json: Json = False) -> None:
+def compare(
+    before: Before, after: After, home: Home = DEFAULT_HOME, fail_on: FailOn = "", as_json: Json = False
+) -> None:
     """Explain the difference in duration between two runs of a job.
 
     Prints the causes of the difference, and the queries and stages that differ; the causes add up to the difference.
-    Exit codes: 0 for success, 2 if a path has several logs, 3 if a log cannot be read.
+    Exit codes: 0 for success, 1 if the second run is slower by more than --fail-on, 2 if a path has several logs or the
+    store has no such application, 3 if a log cannot be read or the store does not answer.
     """
     do_without_pandas()
     from sparkfuse_native_analytics.compare import compare as compare_runs
     from sparkfuse_native_analytics.compare.document import document
 
-    logs = _log(before), _log(after)
-    found = document(compare_runs(*map(_run, logs)), *(log.name for log in logs))
+    allowed = _share(fail_on)
+    (one, name), (other, other_name) = _run(before, home), _run(after, home)
+    found = document(compare_runs(one, other), name, other_name)
     if as_json:
         print_compact(found)
-        return
-    from sparkfuse.analysis.comparison_text import show
+    else:
+        from sparkfuse.analysis.comparison_text import show
 
-    show(found)
+        show(found)
+    if allowed is not None and found["difference_ms"] > allowed * found["before"]["elapsed_ms"]:
+        raise typer.Exit(FOUND)
+
+
+def _share(text: str) -> float | None:
+    found = _PERCENTAGE.fullmatch(text.strip())
+    if text and not found:
+        raise StartError(f"--fail-on must be a percentage such as 20%, but is {text!r}", USAGE)
+    return float(found[1]) / 100 if found else None
 
 
 def print_compact(found: dict[str, Any]) -> None:
@@ -64,7 +93,20 @@ def _log(path: str) -> Log:
     return logs[0]
 
 
-def _run(log: Log) -> Run:
+def _run(place: str, home: Path) -> tuple[Run, str]:
+    """Return the run of a log or, if the text is neither a path nor a URL, of an application in the store."""
+    if "/" in place or Path(place).exists():
+        log = _log(place)
+        return _run_of_log(log), log.name
+    from sparkfuse_native_analytics.queries import comparable_run
+
+    found = ask(home, lambda client: comparable_run(client, place))
+    if found is None:
+        raise unknown_application(place, "; it is no path of an event log either")
+    return found, place
+
+
+def _run_of_log(log: Log) -> Run:
     from sparkfuse_kernel.event_logs.log import UnreadableLogError
     from sparkfuse_native_analytics.compare.run_from_log import read_run
 

@@ -1,17 +1,18 @@
-"""`sparkfuse runs`, `run`, `findings`, `actions`: query the store."""
+"""`sparkfuse runs` and `findings`: list what the store has."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from sparkfuse.commands.options import settings_of_stack
+from sparkfuse.commands.options import duration_ms, settings_of_stack
 from sparkfuse.commands.output import Json, print_json, print_table
 from sparkfuse.stack.errors import USAGE, StartError
 from sparkfuse_rules.describe import readable_bytes, readable_duration
@@ -28,13 +29,21 @@ Limit = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of ro
 Job = Annotated[str, typer.Option("--job", help="Only this job.")]
 Application = Annotated[str, typer.Option("--app", help="Only this application id.")]
 State = Annotated[str, typer.Option("--state", help="Only findings in this state: firing or resolved.")]
+Team = Annotated[str, typer.Option("--team", help="Only jobs of this team.")]
+User = Annotated[str, typer.Option("--user", help="Only applications that this user started.")]
+Status = Annotated[str, typer.Option("--status", help="Only runs with this status: running, succeeded or failed.")]
+InCluster = Annotated[str, typer.Option("--cluster", help="Only runs in this cluster.")]
+Since = Annotated[str, typer.Option("--since", help="Only runs that started in this period, such as 12h or 7d.")]
+Until = Annotated[str, typer.Option("--until", help="Only runs that started earlier than this period ago, such as 1d.")]
+Cursor = Annotated[str, typer.Option("--cursor", help="next_cursor of the previous page.")]
 STATES = ("", "firing", "resolved")
+STATUSES = ("", "running", "succeeded", "failed")
 DEFAULT_HOME = Path(".sparkfuse")
 
 
 def add_to(application: typer.Typer) -> None:
     """Add the commands of this file."""
-    for command in (runs, run, findings):
+    for command in (runs, findings):
         application.command()(command)
 
 
@@ -42,9 +51,9 @@ def ask(home: Path, question: Callable[[Client], Answer]) -> Answer:
     """Query the store at SPARKFUSE_CLICKHOUSE_URL, or else the store of the stack that runs in `home`.
 
     Raises:
-        StartError: the store does not answer, or it has no tables because no loader has run on it.
+        StartError: the store does not answer, it has no tables because no loader has run on it, or a cursor is wrong.
     """
-    from sparkfuse_native_analytics.queries import StoreEmptyError
+    from sparkfuse_native_analytics.queries import CursorError, StoreEmptyError
     from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
 
     settings = settings_of_stack(home)
@@ -52,6 +61,8 @@ def ask(home: Path, question: Callable[[Client], Answer]) -> Answer:
         return question(connect(settings))
     except (StoreUnavailableError, StoreEmptyError) as error:
         raise StartError(f"{error}; {_store_hint()}") from error
+    except CursorError as error:
+        raise StartError(str(error), USAGE) from error
 
 
 def _store_hint() -> str:
@@ -60,16 +71,42 @@ def _store_hint() -> str:
     return "is `sparkfuse up` running? Set SPARKFUSE_CLICKHOUSE_URL to use another store"
 
 
-def runs(home: Home = DEFAULT_HOME, job: Job = "", limit: Limit = 50, as_json: Json = False) -> None:
+def runs(
+    home: Home = DEFAULT_HOME,
+    job: Job = "",
+    team: Team = "",
+    user: User = "",
+    status: Status = "",
+    cluster: InCluster = "",
+    since: Since = "",
+    until: Until = "",
+    cursor: Cursor = "",
+    limit: Limit = 50,
+    as_json: Json = False,
+) -> None:
     """List runs of jobs, newest first.
 
-    Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home.
+    Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home. With --json, each page has the
+    cursor of the next one.
     """
     from sparkfuse_native_analytics import queries
 
-    found = ask(home, lambda client: queries.runs(client, limit, job_key=job or None))
+    if status not in STATUSES:
+        raise StartError(f"--status must be running, succeeded or failed, but is {status!r}", USAGE)
+    now_ms = time.time_ns() // 1_000_000
+    wanted = queries.RunFilter(
+        since_ms=now_ms - duration_ms("--since", since) if since else 0,
+        until_ms=now_ms - duration_ms("--until", until) if until else 0,
+        status=status,
+        job_key=job,
+        team=team,
+        user=user,
+        cluster=cluster,
+    )
+    page = ask(home, lambda client: queries.list_runs(client, wanted, limit, cursor))
+    found = page.runs
     if as_json:
-        print_json([dataclasses.asdict(each) for each in found])
+        print_json(dataclasses.asdict(page))
         return
     print_table(
         "Runs",
@@ -92,66 +129,12 @@ def runs(home: Home = DEFAULT_HOME, job: Job = "", limit: Limit = 50, as_json: J
     )
 
 
-def run(app_id: str, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
-    """Show one run with its queries and stages.
-
-    Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home.
-    """
-    from sparkfuse_native_analytics import queries
-
-    found = ask(home, lambda client: queries.run(client, app_id))
-    if found is None:
-        raise StartError(f"the store has no application {app_id!r}; `sparkfuse runs` lists applications", USAGE)
-    if as_json:
-        print_json(dataclasses.asdict(found))
-        return
-    title = f"{found.run.job_key}, {app_id}: {found.run.status}"
-    if found.queries:
-        print_table(
-            f"{title}; queries",
-            ["query", "call site", "status", "took", "stages", "work", "spilled", "reads", "writes", "failure"],
-            [
-                (
-                    each.name or f"q{each.query_id}",
-                    each.call_site,
-                    each.status,
-                    duration(each.elapsed_ms),
-                    len(each.stage_ids),
-                    size(each.work_bytes),
-                    size(each.disk_spilled_bytes),
-                    each.sources,
-                    each.sink,
-                    first_line(each.failure_reason),
-                )
-                for each in found.queries
-            ],
-        )
-    print_table(
-        f"{title}; stages" if found.queries else title,
-        ["stage", "name", "status", "tasks", "took", "median task", "longest", "work", "spilled", "completeness"],
-        [
-            (
-                f"{each.stage_id}.{each.stage_attempt}",
-                each.stage_name or stage_fallback(each.sql_execution_id),
-                each.status,
-                f"{each.finished_tasks or 0}/{each.num_tasks or '?'}",
-                duration(each.elapsed_ms),
-                duration(each.duration_p50_ms),
-                duration(each.duration_max_ms),
-                size(each.work_bytes),
-                size(each.disk_spilled_bytes),
-                share(each.completeness),
-            )
-            for each in found.stages
-        ],
-    )
-
-
 def findings(
     home: Home = DEFAULT_HOME,
     job: Job = "",
     app: Application = "",
     state: State = "",
+    team: Team = "",
     limit: Limit = 50,
     as_json: Json = False,
 ) -> None:
@@ -163,10 +146,8 @@ def findings(
 
     if state not in STATES:
         raise StartError(f"--state must be firing or resolved, but is {state!r}", USAGE)
-    found = ask(
-        home,
-        lambda client: queries.findings(client, limit, state=state or None, job_key=job or None, app_id=app or None),
-    )
+    wanted = queries.FindingFilter(state=state, job_key=job, app_id=app, team=team)
+    found = ask(home, lambda client: queries.latest_findings(client, wanted, limit))
     if as_json:
         print_json([dataclasses.asdict(each) for each in found])
         return

@@ -15,7 +15,7 @@ from sparkfuse_console import parameters
 from sparkfuse_console.parameters import PAGE_SIZE
 from sparkfuse_console.site import Site
 from sparkfuse_native_analytics import queries
-from sparkfuse_native_analytics.queries import Client, Feedback, Finding, FindingCount, FindingFilter, FindingPlace
+from sparkfuse_native_analytics.queries import Client, Feedback, Finding, FindingCount, FindingFilter, FindingList
 
 RESOLVED_MS = 7 * 24 * 3_600_000
 RESOLVED_SHOWN = 20
@@ -25,7 +25,7 @@ MAX_VERDICTS = 50
 
 
 class _Inbox(NamedTuple):
-    open: Sequence[Finding]
+    open: FindingList
     resolved: Sequence[Finding]
     counts: Sequence[FindingCount]
     teams: Sequence[str]
@@ -38,9 +38,9 @@ def inbox(site: Site, request: Request) -> Response:
         "team": parameters.text(request, "team"),
         "job": parameters.text(request, "job"),
     }
-    after = _place(request)
+    after = parameters.cursor(request)
     found = site.store.ask(lambda client: _inbox(client, chosen, after))
-    more = _next(found.open, chosen)
+    more = found.open.next_cursor
     counts = {
         severity: sum(each.findings for each in found.counts if each.severity == severity)
         for severity in queries.SEVERITIES
@@ -51,41 +51,24 @@ def inbox(site: Site, request: Request) -> Response:
         counts=counts,
         found=found,
         chosen=chosen,
-        first=after is None,
-        next_page=more,
-        shown=found.open[:PAGE_SIZE],
+        first=not after,
+        next_page=more and parameters.address("/", {**chosen, "after": more}),
+        shown=found.open.findings,
         severities=queries.SEVERITIES,
     )
 
 
-def _inbox(client: Client, chosen: dict[str, str], after: FindingPlace | None) -> _Inbox:
+def _inbox(client: Client, chosen: dict[str, str], after: str) -> _Inbox:
     wanted = FindingFilter(state="firing", severity=chosen["severity"], team=chosen["team"], job_text=chosen["job"])
     since_ms = time.time_ns() // 1_000_000 - RESOLVED_MS
     resolved = dataclasses.replace(wanted, state="resolved", since_ms=since_ms)
     every_team = queries.count_findings(client, FindingFilter(state="firing"))
     return _Inbox(
-        open=queries.severest_findings(client, wanted, PAGE_SIZE + 1, after),
+        open=queries.list_findings(client, wanted, PAGE_SIZE, after),
         resolved=[] if after else queries.latest_findings(client, resolved, RESOLVED_SHOWN),
         counts=queries.count_findings(client, dataclasses.replace(wanted, severity="")),
         teams=sorted({each.team for each in every_team if each.team} | ({chosen["team"]} - {""})),
     )
-
-
-def _place(request: Request) -> FindingPlace | None:
-    values = parameters.cursor(request, 3)
-    if values is None:
-        return None
-    rank = parameters.integer(values[0])
-    if not 0 < rank < 10:
-        raise parameters.ParameterError("The parameter after is wrong: follow the links from the first page.")
-    return FindingPlace(rank, parameters.integer(values[1]), values[2])
-
-
-def _next(found: Sequence[Finding], chosen: dict[str, str]) -> str | None:
-    if len(found) <= PAGE_SIZE:
-        return None
-    last = FindingPlace.of(found[PAGE_SIZE - 1])
-    return parameters.address("/", chosen, (last.rank, last.started_ms, last.finding_id))
 
 
 def show(site: Site, request: Request) -> Response:

@@ -3,46 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from sparkfuse_console import parameters
-from sparkfuse_console.expectations import ExpectedDuration, expected_durations
 from sparkfuse_console.parameters import PAGE_SIZE
 from sparkfuse_console.site import Site
 from sparkfuse_native_analytics import queries
-from sparkfuse_native_analytics.queries import (
-    Allocation,
-    Client,
-    Executor,
-    Finding,
-    FindingFilter,
-    FuseStep,
-    RunDetails,
-    RunFilter,
-    RunPlace,
-)
-from sparkfuse_rules.knowledge.money import cost
-from sparkfuse_rules.prices import Prices
+from sparkfuse_native_analytics.queries import RunFilter
 
 DAY_MS = 24 * 3_600_000
 PERIODS = {"7d": 7, "1d": 1, "30d": 30, "90d": 90}
 STATUSES = ("", "running", "succeeded", "failed")
-MAX_FINDINGS = 100
-MAX_STEPS = 50
 REFRESH_SECONDS = 5
-
-
-class _Answer(NamedTuple):
-    details: RunDetails
-    findings: Sequence[Finding]
-    executors: Sequence[Executor]
-    allocation: Allocation | None
-    steps: Sequence[FuseStep]
-    expected: ExpectedDuration
 
 
 def index(site: Site, request: Request) -> Response:
@@ -54,7 +28,7 @@ def index(site: Site, request: Request) -> Response:
         "text": parameters.text(request, "text"),
         "period": parameters.choice(request, "period", tuple(PERIODS)),
     }
-    after = _place(request)
+    after = parameters.cursor(request)
     wanted = RunFilter(
         since_ms=time.time_ns() // 1_000_000 - PERIODS[chosen["period"]] * DAY_MS,
         status=chosen["status"],
@@ -62,81 +36,46 @@ def index(site: Site, request: Request) -> Response:
         who=chosen["who"],
         text=chosen["text"],
     )
-    found = site.store.ask(lambda client: queries.find_runs(client, wanted, PAGE_SIZE, after))
-    end = found.next
+    found = site.store.ask(lambda client: queries.list_runs(client, wanted, PAGE_SIZE, after))
     return site.page(
         request,
         "runs.html",
         runs=found.runs,
         chosen=chosen,
         filtered=bool(chosen["status"] or chosen["job"] or chosen["who"] or chosen["text"]),
-        first=after is None,
-        next_page=end and parameters.address("/runs", chosen, (end.app_start_ms, end.app_id, end.app_attempt)),
+        first=not after,
+        next_page=found.next_cursor and parameters.address("/runs", {**chosen, "after": found.next_cursor}),
         statuses=STATUSES,
         periods=PERIODS,
     )
 
 
-def _place(request: Request) -> RunPlace | None:
-    values = parameters.cursor(request, 3)
-    if values is None:
-        return None
-    attempt = parameters.integer(values[2])
-    if not 0 <= attempt < 1 << 31 or not values[1]:
-        raise parameters.ParameterError("The parameter after is wrong: follow the links from the first page.")
-    return RunPlace(parameters.integer(values[0]), values[1], attempt)
-
-
 def show(site: Site, request: Request) -> Response:
     """Show one run: its state, findings with evidence, queries, stages, executors and steps of the fuse."""
     app_id = str(request.path_params["app_id"])
-    found = site.store.ask(lambda client: _run(client, app_id))
+    found = site.store.ask(lambda client: queries.run_report(client, app_id, site.prices, PAGE_SIZE))
     if found is None:
         sentence = (
             "The store has no application with this id. A new application appears here a few seconds after it started."
         )
         return site.not_found(request, sentence)
-    run = found.details.run
-    owner, team = site.owners.of(run.job_key)
+    owner, team = site.owners.of(found.run.job_key)
     return site.page(
         request,
         "run.html",
-        run=run,
-        owner=run.owner or owner,
-        team=run.team or team,
-        cost=_cost(found.allocation, site.prices),
-        currency=site.prices.currency if site.prices else None,
+        run=found.run,
+        owner=found.run.owner or owner,
+        team=found.run.team or team,
+        cost=found.cost.amount,
+        currency=found.cost.currency,
         findings=[(each, [of for of in each.runs if of.app_id == app_id]) for each in found.findings],
-        stages=found.details.stages[-PAGE_SIZE:],
-        hidden_stages=max(0, len(found.details.stages) - PAGE_SIZE),
-        queries=found.details.queries[-PAGE_SIZE:],
-        hidden_queries=max(0, len(found.details.queries) - PAGE_SIZE),
+        stages=[(each.stage, each.expected) for each in found.stages],
+        hidden_stages=found.stages_total - len(found.stages),
+        queries=found.queries,
+        hidden_queries=found.queries_total - len(found.queries),
         executors=found.executors[:PAGE_SIZE],
         more_executors=len(found.executors) > PAGE_SIZE,
-        steps=found.steps,
+        steps=found.fuse_steps,
         expected=found.expected,
-        refresh_seconds=REFRESH_SECONDS if run.status == "running" else None,
+        refresh_seconds=REFRESH_SECONDS if found.run.status == "running" else None,
     )
-
-
-def _run(client: Client, app_id: str) -> _Answer | None:
-    details = queries.run(client, app_id)
-    if details is None:
-        return None
-    run = details.run
-    shown = details.stages[-PAGE_SIZE:]
-    return _Answer(
-        details,
-        queries.latest_findings(client, FindingFilter(app_id=app_id), MAX_FINDINGS),
-        queries.executors(client, run, PAGE_SIZE + 1),
-        queries.allocation(client, run),
-        queries.fuse_steps(client, MAX_STEPS, app_id=app_id),
-        expected_durations(client, run, shown),
-    )
-
-
-def _cost(allocated: Allocation | None, prices: Prices | None) -> float | None:
-    if allocated is None:
-        return None
-    memory = allocated.memory_mib_ms
-    return cost(allocated.core_ms / 1000, None if memory is None else memory / 1024 / 1000, prices)

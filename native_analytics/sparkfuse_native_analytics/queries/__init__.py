@@ -1,8 +1,13 @@
-"""Queries that read runs, one run, executors, findings, steps of the fuse, and baselines from the store."""
+"""The query core: reads runs, findings, baselines and steps of the fuse from the store, and answers about them.
+
+The module `questions` has the questions of REST and MCP with their parameters.
+"""
 
 from clickhouse_connect.driver.client import Client
 
 from sparkfuse_native_analytics.queries.baseline_rows import Baseline, BaselineSample, baselines, explained
+from sparkfuse_native_analytics.queries.comparable_run import comparable_run, stored_comparison
+from sparkfuse_native_analytics.queries.cursor import CursorError
 from sparkfuse_native_analytics.queries.executor_rows import (
     Allocation,
     Executor,
@@ -11,6 +16,7 @@ from sparkfuse_native_analytics.queries.executor_rows import (
     executors,
     runs_on_host,
 )
+from sparkfuse_native_analytics.queries.expected_rows import MAX_BASELINES, ExpectedDuration
 from sparkfuse_native_analytics.queries.feedback_rows import Feedback, demotion_of, feedback, rule_precisions
 from sparkfuse_native_analytics.queries.finding_rows import (
     SEVERITIES,
@@ -26,13 +32,16 @@ from sparkfuse_native_analytics.queries.finding_rows import (
     severest_findings,
 )
 from sparkfuse_native_analytics.queries.fuse_steps import FuseStep, fuse_steps
+from sparkfuse_native_analytics.queries.job_history import JobFacts, job_facts
+from sparkfuse_native_analytics.queries.lists import FindingList, RunList, list_findings, list_runs
+from sparkfuse_native_analytics.queries.run_explanation import RunExplanation, explain_run
+from sparkfuse_native_analytics.queries.run_filter import RunFilter, RunPlace
+from sparkfuse_native_analytics.queries.run_report import RunCost, RunReport, StageReport, run_cost, run_report
 from sparkfuse_native_analytics.queries.run_rows import (
     Query,
     Run,
     RunDetails,
-    RunFilter,
     RunPage,
-    RunPlace,
     Stage,
     find_runs,
     run,
@@ -41,43 +50,61 @@ from sparkfuse_native_analytics.queries.run_rows import (
 from sparkfuse_native_analytics.queries.select import StoreEmptyError
 
 __all__ = [
+    "MAX_BASELINES",
     "SEVERITIES",
     "Allocation",
     "Baseline",
     "BaselineSample",
     "Client",
+    "CursorError",
     "Executor",
+    "ExpectedDuration",
     "Feedback",
     "Finding",
     "FindingCount",
     "FindingFilter",
+    "FindingList",
     "FindingPlace",
     "FindingRun",
     "FuseStep",
+    "JobFacts",
     "Query",
     "Run",
+    "RunCost",
     "RunDetails",
+    "RunExplanation",
     "RunFilter",
+    "RunList",
     "RunOnHost",
     "RunPage",
     "RunPlace",
+    "RunReport",
     "Stage",
+    "StageReport",
     "StoreEmptyError",
     "allocation",
     "baselines",
+    "comparable_run",
     "count_findings",
     "demotion_of",
     "executors",
+    "explain_run",
     "explained",
     "feedback",
     "find_runs",
     "finding",
     "findings",
     "fuse_steps",
+    "job_facts",
     "latest_findings",
+    "list_findings",
+    "list_runs",
     "rule_precisions",
     "run",
+    "run_cost",
+    "run_report",
     "runs",
     "runs_on_host",
     "severest_findings",
+    "stored_comparison",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 
 from clickhouse_connect.driver.client import Client
 
+from sparkfuse_native_analytics.queries.run_filter import RunFilter, RunPlace
 from sparkfuse_native_analytics.queries.select import fetch, names, select
 from sparkfuse_rules.knowledge.identity import identify
 
@@ -45,37 +46,6 @@ class Run:
     window_end_ms: int | None
     owner: str | None = None
     team: str | None = None
-
-
-@dataclass(frozen=True)
-class RunFilter:
-    """Which runs are wanted; an empty string or 0 does not restrict them.
-
-    ``since_ms`` is the earliest start, in ms since the epoch. ``text`` is a part of the application's name or id;
-    ``job_text`` is a part of the job key. ``who`` is the user, the owner or the team. ``app_ids`` selects applications.
-    """
-
-    since_ms: int = 0
-    status: str = ""
-    job_key: str = ""
-    job_text: str = ""
-    who: str = ""
-    text: str = ""
-    app_ids: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class RunPlace:
-    """The place of a run in the list of runs, from which the next page starts."""
-
-    app_start_ms: int
-    app_id: str
-    app_attempt: int
-
-    @classmethod
-    def of(cls, run: Run) -> RunPlace:
-        """Return the place of a run."""
-        return cls(run.app_start_ms, run.app_id, run.app_attempt)
 
 
 @dataclass(frozen=True)
@@ -188,10 +158,13 @@ _APPLICATIONS = f"""
 SELECT {", ".join(name for name in names(Run).split(", ") if name not in _IDENTITY)}, properties
 FROM applications
 WHERE app_start_ms >= {{since_ms:Int64}}
+  AND ({{until_ms:Int64}} = 0 OR app_start_ms <= {{until_ms:Int64}})
   AND ({{after_id:String}} = '' OR (app_start_ms, app_id, app_attempt)
        < ({{after_start_ms:Int64}}, {{after_id:String}}, {{after_attempt:Int32}}))
   AND (empty({{app_ids:Array(String)}}) OR has({{app_ids:Array(String)}}, app_id))
   AND ({{status:String}} = '' OR status = {{status:String}})
+  AND ({{user:String}} = '' OR user_name = {{user:String}})
+  AND ({{cluster:String}} = '' OR cluster = {{cluster:String}})
   AND ({{text:String}} = '' OR positionCaseInsensitiveUTF8(concat(ifNull(name, ''), ' ', app_id), {{text:String}}) > 0)
 ORDER BY app_start_ms DESC, app_id DESC, app_attempt DESC
 LIMIT {{limit:UInt32}}
@@ -260,7 +233,7 @@ def find_runs(client: Client, wanted: RunFilter, limit: int, after: RunPlace | N
 
     Raises StoreEmptyError.
     """
-    computed = bool(wanted.job_key or wanted.job_text or wanted.who)
+    computed = bool(wanted.job_key or wanted.job_text or wanted.who or wanted.team)
     block = BLOCK if computed else limit + 1
     found: list[Run] = []
     read = 0
@@ -283,6 +256,7 @@ def _is_wanted(run: Run, wanted: RunFilter) -> bool:
         wanted.job_key in ("", run.job_key)
         and wanted.job_text.casefold() in run.job_key.casefold()
         and wanted.who in ("", run.user_name, run.owner, run.team)
+        and wanted.team in ("", run.team)
     )
 
 
@@ -376,6 +350,9 @@ def _select(client: Client, wanted: RunFilter, limit: int, after: RunPlace | Non
     place = after or RunPlace(0, "", 0)
     parameters = {
         "since_ms": wanted.since_ms,
+        "until_ms": wanted.until_ms,
+        "user": wanted.user,
+        "cluster": wanted.cluster,
         "status": wanted.status,
         "text": wanted.text,
         "app_ids": list(wanted.app_ids),

@@ -11,6 +11,7 @@ import pytest
 from markupsafe import escape
 
 from sparkfuse_contracts import links
+from sparkfuse_native_analytics.queries.cursor import encode
 from tests.console_server import serving
 from tests.integration.console.rows import (
     HOST,
@@ -251,13 +252,15 @@ def test_unknown_things_are_a_clear_404(console, path):
     ("path", "message"),
     [
         ("/?severity=bad", "severity must be one of critical, warning, info"),
-        ("/?after=1", "parameter after is wrong"),
-        ("/?after=x&after=1&after=y", "whole number"),
-        ("/?after=99999999999999999999&after=1&after=y", "whole number"),
-        ("/?after=0&after=1&after=y", "parameter after is wrong"),
+        ("/?after=1", "not one of findings"),
+        ("/?after=x&after=y", "must not be repeated"),
+        (f"/?after={encode('runs', (1, 'a', 1))}", "not one of findings"),
+        (f"/?after={encode('findings', (0, 1, 'a'))}", "not one of findings"),
+        (f"/?after={encode('findings', (1, 1 << 70, 'a'))}", "number that is too large"),
         ("/?job=" + "x" * 400, "at most 300 characters"),
         ("/runs?status=dead", "status must be one of running, succeeded, failed"),
-        ("/runs?after=1&after=a&after=-1", "parameter after is wrong"),
+        (f"/runs?after={encode('runs', (1, 'a', -1))}", "not one of runs"),
+        ("/runs?after=" + "A" * 2_000, "not one of runs"),
         ("/runs?period=9d", "period must be one of"),
     ],
 )

@@ -1,0 +1,230 @@
+"""`sparkfuse run` and `explain`: one run with findings and expected durations, and why it was slow or failed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from sparkfuse.analysis.terminal_text import printable
+from sparkfuse.commands.history import (
+    DEFAULT_HOME,
+    Home,
+    Limit,
+    ask,
+    cost_of_runs,
+    duration,
+    first_line,
+    moment,
+    money,
+    share,
+    size,
+    stage_fallback,
+)
+from sparkfuse.commands.options import settings_of_stack
+from sparkfuse.commands.output import Json, print_json, print_table
+from sparkfuse.stack.errors import USAGE, StartError
+
+if TYPE_CHECKING:
+    from sparkfuse_native_analytics.queries import (
+        ExpectedDuration,
+        Finding,
+        Query,
+        RunExplanation,
+        RunReport,
+        StageReport,
+    )
+    from sparkfuse_rules.prices import Prices
+
+MAX_ROWS = 10_000
+VERDICTS = {
+    "failed": "The run failed",
+    "slow": "The run is slower than expected",
+    "as_expected": "The run took as long as expected",
+    "unknown": "Whether the run is slow is not known",
+}
+
+
+def add_to(application: typer.Typer) -> None:
+    """Add the commands of this file."""
+    for command in (run, explain):
+        application.command()(command)
+
+
+def run(app_id: str, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
+    """Show one run with its findings, queries and stages, and the durations that were expected.
+
+    Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home.
+    """
+    from sparkfuse_native_analytics import queries
+
+    prices = _prices(home)
+    found = ask(home, lambda client: queries.run_report(client, app_id, prices, MAX_ROWS))
+    if found is None:
+        raise unknown_application(app_id)
+    if as_json:
+        print_json(dataclasses.asdict(found))
+        return
+    title = f"{found.run.job_key}, {app_id}: {found.run.status}"
+    typer.echo(_line(found))
+    _print_findings(title, found.findings)
+    if found.queries:
+        _print_queries(title, found.queries)
+    _print_stages(f"{title}; stages" if found.queries else title, found.stages)
+
+
+def explain(app_id: str, home: Home = DEFAULT_HOME, limit: Limit = 10, as_json: Json = False) -> None:
+    """Explain why a run was slow or failed: its first cause, stages above their expected durations, findings.
+
+    Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home.
+    """
+    from sparkfuse_native_analytics import queries
+
+    found = ask(home, lambda client: queries.explain_run(client, app_id, limit))
+    if found is None:
+        raise unknown_application(app_id)
+    if as_json:
+        print_json(dataclasses.asdict(found))
+        return
+    for line in _explanation(found):
+        typer.echo(printable(line))
+    if found.excess:
+        _print_excess(found)
+    _print_findings(f"{found.run.job_key}, {app_id}", found.findings)
+
+
+def unknown_application(app_id: str, more: str = "") -> StartError:
+    """Return the error for an application that the store does not have."""
+    return StartError(f"the store has no application {app_id!r}{more}; `sparkfuse runs` lists applications", USAGE)
+
+
+def _prices(home: Path) -> Prices | None:
+    from sparkfuse_rules.errors import RuleError
+    from sparkfuse_rules.prices import read_prices
+
+    try:
+        return read_prices(settings_of_stack(home).config_file)
+    except RuleError as error:
+        raise StartError(str(error), USAGE) from error
+
+
+def _line(found: RunReport) -> str:
+    run = found.run
+    parts = [f"Started {moment(run.app_start_ms)}", f"took {duration(run.elapsed_ms) or '-'}"]
+    parts.append(f"expected {_expected(found.expected) or 'unknown'}")
+    parts.append(f"cost {money(found.cost.amount, found.cost.currency) or 'unknown'}")
+    return f"{', '.join(parts)}, completeness {share(run.completeness) or 'unknown'}."
+
+
+def _expected(expected: ExpectedDuration | None) -> str | None:
+    if expected is None:
+        return None
+    return f"{duration(expected.expected_ms)}, p95 {duration(expected.expected_p95_ms)}"
+
+
+def _print_findings(title: str, findings: Sequence[Finding]) -> None:
+    if findings:
+        print_table(
+            f"{title}; findings",
+            ["state", "severity", "rule", "since", "description", "cost", "completeness"],
+            [
+                (
+                    each.state,
+                    each.severity,
+                    each.rule,
+                    moment(each.started_ms),
+                    each.description,
+                    cost_of_runs(each.runs, each.currency),
+                    share(each.completeness),
+                )
+                for each in findings
+            ],
+        )
+
+
+def _print_queries(title: str, queries: Sequence[Query]) -> None:
+    print_table(
+        f"{title}; queries",
+        ["query", "call site", "status", "took", "stages", "work", "spilled", "reads", "writes", "failure"],
+        [
+            (
+                each.name or f"q{each.query_id}",
+                each.call_site,
+                each.status,
+                duration(each.elapsed_ms),
+                len(each.stage_ids),
+                size(each.work_bytes),
+                size(each.disk_spilled_bytes),
+                each.sources,
+                each.sink,
+                first_line(each.failure_reason),
+            )
+            for each in queries
+        ],
+    )
+
+
+def _print_stages(title: str, stages: Sequence[StageReport]) -> None:
+    headings = ["stage", "name", "status", "tasks", "took", "expected, p95", "median task", "longest", "work",
+                "spilled", "completeness"]  # fmt: skip
+    print_table(
+        title,
+        headings,
+        [
+            (
+                f"{each.stage_id}.{each.stage_attempt}",
+                each.stage_name or stage_fallback(each.sql_execution_id),
+                each.status,
+                f"{each.finished_tasks or 0}/{each.num_tasks or '?'}",
+                duration(each.elapsed_ms),
+                _expected(report.expected),
+                duration(each.duration_p50_ms),
+                duration(each.duration_max_ms),
+                size(each.work_bytes),
+                size(each.disk_spilled_bytes),
+                share(each.completeness),
+            )
+            for report in stages
+            for each in [report.stage]
+        ],
+    )
+
+
+def _explanation(found: RunExplanation) -> list[str]:
+    lines = [f"{VERDICTS[found.verdict]}: {found.run.job_key}, completeness {share(found.completeness) or 'unknown'}."]
+    if found.first_cause:
+        retry = f" (retry: {found.first_cause.retry})" if found.first_cause.retry else ""
+        lines.append(f"First cause: {found.first_cause.first_cause}{retry}")
+    if found.expected and found.run.elapsed_ms is not None:
+        took, excess = duration(found.run.elapsed_ms), duration(abs(found.excess_ms or 0))
+        more = "longer" if (found.excess_ms or 0) >= 0 else "shorter"
+        lines.append(
+            f"It took {took}, {excess} {more} than expected: {_expected(found.expected)} "
+            f"({found.expected.runs} earlier runs)."
+        )
+    lines.append(f"{found.stages_compared} of {found.stages_total} stages have an expected duration.")
+    return lines
+
+
+def _print_excess(found: RunExplanation) -> None:
+    print_table(
+        "Stages above their expected durations",
+        ["stage", "name", "took", "expected, p95", "excess", "above p95", "failed tasks", "spilled", "completeness"],
+        [
+            (
+                f"{each.stage_id}.{each.stage_attempt}",
+                each.stage_name,
+                duration(each.elapsed_ms),
+                f"{duration(each.expected_ms)}, p95 {duration(each.expected_p95_ms)}",
+                f"+{duration(each.excess_ms)}",
+                "yes" if each.above_p95 else "no",
+                each.failed_tasks or 0,
+                size(each.disk_spilled_bytes),
+                share(each.completeness),
+            )
+            for each in found.excess
+        ],
+    )
