@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from sparkfuse_console.guard import LOOPBACK_NAMES, Guard
 from sparkfuse_console.pages import PAGES
 from sparkfuse_console.parameters import ParameterError
+from sparkfuse_console.rest import rest
 from sparkfuse_console.site import Page, Site
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.settings import Settings
@@ -26,9 +27,11 @@ from sparkfuse_native_analytics.store.client import StoreUnavailableError
 def application(settings: Settings) -> ASGIApp:
     """Return the console for these settings. Raises AssetMissingError and RuleError."""
     site = Site.of(settings)
+    hosts = LOOPBACK_NAMES | {name for name in [urlsplit(settings.console_url).hostname] if name}
     pages = Starlette(
         routes=[
             Route("/healthz", _healthy, methods=["GET"]),
+            Mount("/api", rest(site)),
             Mount("/static", StaticFiles(directory=asset("sparkfuse_console", "static"))),
             *(_route(site, path, page) for path, page in PAGES.items()),
         ],
@@ -41,7 +44,6 @@ def application(settings: Settings) -> ASGIApp:
             Exception: _handler(site, _failed),
         },
     )
-    hosts = LOOPBACK_NAMES | {name for name in [urlsplit(settings.console_url).hostname] if name}
     return Guard(pages, hosts)
 
 
