@@ -34,7 +34,7 @@ def serving(clickhouse_url: str, console_url: str = "http://127.0.0.1:19080") ->
     )
     with open_listener("127.0.0.1", 0) as listener:
         server = uvicorn.Server(
-            uvicorn.Config(application(settings), log_config=None, lifespan="off", proxy_headers=False)
+            uvicorn.Config(application(settings), log_config=None, lifespan="on", proxy_headers=False)
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from sparkfuse_console.guard import LOOPBACK_NAMES, Guard
+from sparkfuse_console.mcp.server import http_sessions, mcp_server
 from sparkfuse_console.pages import PAGES
 from sparkfuse_console.parameters import ParameterError
 from sparkfuse_console.rest import rest
@@ -28,10 +30,12 @@ def application(settings: Settings) -> ASGIApp:
     """Return the console for these settings. Raises AssetMissingError and RuleError."""
     site = Site.of(settings)
     hosts = LOOPBACK_NAMES | {name for name in [urlsplit(settings.console_url).hostname] if name}
+    sessions = http_sessions(mcp_server(site.store, site.prices), hosts)
     pages = Starlette(
         routes=[
             Route("/healthz", _healthy, methods=["GET"]),
             Mount("/api", rest(site)),
+            Route("/mcp", StreamableHTTPASGIApp(sessions), methods=["GET", "POST", "DELETE"]),
             Mount("/static", StaticFiles(directory=asset("sparkfuse_console", "static"))),
             *(_route(site, path, page) for path, page in PAGES.items()),
         ],
@@ -43,6 +47,7 @@ def application(settings: Settings) -> ASGIApp:
             HTTPException: _handler(site, _refused),
             Exception: _handler(site, _failed),
         },
+        lifespan=lambda _: sessions.run(),
     )
     return Guard(pages, hosts)
 

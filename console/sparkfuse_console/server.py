@@ -64,7 +64,7 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         log_config=None,
         log_level="warning",
         access_log=False,
-        lifespan="off",
+        lifespan="on",
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=STOP_SECONDS,

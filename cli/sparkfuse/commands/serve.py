@@ -1,4 +1,4 @@
-"""`sparkfuse serve`: the web console."""
+"""`sparkfuse serve` and `mcp`: the web console with its API, and the MCP server for agents."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ BehindProxy = Annotated[
 
 
 def add_to(application: typer.Typer) -> None:
-    """Add the command of this file."""
-    application.command()(serve)
+    """Add the commands of this file."""
+    for command in (serve, mcp):
+        application.command()(command)
 
 
 def serve(
     home: Home = DEFAULT_HOME, port: Port = 19080, host: Host = "127.0.0.1", *, behind_proxy: BehindProxy = False
 ) -> None:
-    """Serve the web console: findings, runs, jobs, hosts and runbooks, without changing anything; Ctrl-C stops it.
+    """Serve the web console, its REST API and MCP tools, without changing anything; Ctrl-C stops it.
 
     Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home.
     """
@@ -43,3 +44,22 @@ def serve(
             server.serve(settings, listener)
         except RuleError as error:  # the file of SPARKFUSE_CONFIG
             raise StartError(str(error), USAGE) from error
+
+
+def mcp(home: Home = DEFAULT_HOME) -> None:
+    """Serve runs, findings and explanations to an agent: an MCP server on standard input and output.
+
+    It only reads. Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home. `sparkfuse serve`
+    has the same tools at /mcp.
+    """
+    from sparkfuse_console.mcp.server import serve_stdio
+    from sparkfuse_console.store_reader import StoreReader
+    from sparkfuse_rules.errors import RuleError
+    from sparkfuse_rules.prices import read_prices
+
+    settings = settings_of_stack(home)
+    try:
+        prices = read_prices(settings.config_file)
+    except RuleError as error:  # the file of SPARKFUSE_CONFIG
+        raise StartError(str(error), USAGE) from error
+    serve_stdio(StoreReader(settings), prices)

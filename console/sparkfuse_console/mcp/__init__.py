@@ -1,0 +1,1 @@
+"""The MCP server: the questions of the query core as read-only tools for agents."""
