@@ -48,6 +48,11 @@ def duration(milliseconds: float | None) -> str | None:
     return None if milliseconds is None or not math.isfinite(milliseconds) else readable_duration(milliseconds)
 
 
+def difference(milliseconds: int) -> str:
+    """Format a difference between two durations in ms, with its sign."""
+    return ("+" if milliseconds > 0 else "") + readable_duration(milliseconds)
+
+
 def size(count: float | None) -> str | None:
     """Format a number of bytes."""
     return None if count is None or not math.isfinite(count) else readable_bytes(count)
@@ -102,5 +107,5 @@ def grafana_link(app_id: str, grafana_url: str) -> Markup:
     return escape(links.running_job_url(grafana_url, app_id))
 
 
-FILTERS = {each.__name__: each for each in (moment, duration, size, share, money, web_address, run_link, job_link,
-                                            host_link, finding_link, grafana_link, cost_of_runs)}  # fmt: skip
+FILTERS = {each.__name__: each for each in (moment, duration, difference, size, share, money, web_address, run_link,
+                                            job_link, host_link, finding_link, grafana_link, cost_of_runs)}  # fmt: skip

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparkfuse_console.pages import documents, findings, hosts, jobs, runs
+from sparkfuse_console.pages import comparison, documents, findings, hosts, jobs, runs, search
 from sparkfuse_console.site import Page
 
 # The type ``path`` accepts values that contain a slash, such as job keys.
 PAGES: Mapping[str, Page] = {
     "/": findings.inbox,
+    "/search": search.show,
+    "/compare": comparison.show,
     "/runs": runs.index,
     "/runs/{app_id:path}": runs.show,
     "/jobs/{job_key:path}": jobs.show,

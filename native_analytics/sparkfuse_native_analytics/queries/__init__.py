@@ -47,6 +47,7 @@ from sparkfuse_native_analytics.queries.run_rows import (
     run,
     runs,
 )
+from sparkfuse_native_analytics.queries.search import SearchResult, search
 from sparkfuse_native_analytics.queries.select import StoreEmptyError
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "RunPage",
     "RunPlace",
     "RunReport",
+    "SearchResult",
     "Stage",
     "StageReport",
     "StoreEmptyError",
@@ -105,6 +107,7 @@ __all__ = [
     "run_report",
     "runs",
     "runs_on_host",
+    "search",
     "severest_findings",
     "stored_comparison",
 ]

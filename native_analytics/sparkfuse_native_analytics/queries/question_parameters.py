@@ -121,3 +121,14 @@ class CoverageWanted:
     """The period of the coverage."""
 
     days: Days = 7
+
+
+@_strict
+@dataclass(frozen=True)
+class SearchWanted:
+    """The text to search."""
+
+    text: Annotated[
+        Id, Field(description="Id or part of the name of an application, part of a job key, host, id of a finding.")
+    ]
+    limit: Limit = 20

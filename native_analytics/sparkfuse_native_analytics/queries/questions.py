@@ -36,10 +36,12 @@ from sparkfuse_native_analytics.queries.question_parameters import (
     PartsWanted,
     RunsWanted,
     RunWanted,
+    SearchWanted,
 )
 from sparkfuse_native_analytics.queries.run_explanation import RunExplanation, explain_run
 from sparkfuse_native_analytics.queries.run_filter import RunFilter
 from sparkfuse_native_analytics.queries.run_report import RunCost, RunReport, run_cost, run_report
+from sparkfuse_native_analytics.queries.search import SearchResult, search
 from sparkfuse_rules.prices import Prices
 
 DAY_MS = 24 * 3_600_000
@@ -134,6 +136,14 @@ def _comparison(context: Context, wanted: ComparisonWanted) -> dict[str, Any] | 
 
 _NO_RUN = "The store has no application with this id; the list of runs shows the ids."
 QUESTIONS = (
+    Question(
+        "search",
+        "/search",
+        "Find runs, jobs, findings and hosts by one text.",
+        SearchWanted,
+        lambda context, wanted: search(context.client, wanted.text, context.now_ms, wanted.limit),
+        SearchResult,
+    ),
     Question(
         "search_runs",
         "/runs",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from selenium import webdriver
@@ -22,6 +23,10 @@ PAGES = {
     "empty inbox": "/?team=nobody",
     "finding": links.finding_url("", "a1b2c3d4e5f60718"),
     "hostile finding": links.finding_url("", HOSTILE_FINDING),
+    "search": "/search?q=hostile",
+    "empty search": "/search?q=nothing%20at%20all",
+    "comparison": f"/compare?{urlencode({'before': APP, 'after': HOSTILE_APP})}",
+    "choices of a comparison": f"/compare?{urlencode({'after': APP})}",
     "runs": "/runs?period=90d",
     "run": links.run_url("", APP),
     "hostile run": links.run_url("", HOSTILE_APP),
@@ -175,7 +180,7 @@ def test_keyboard_reaches_the_content(browser, console) -> None:
     """The first stop of the Tab key skips to the content; filters and tables can be reached, with a visible focus."""
     opened(browser, console, "/")
     seen = []
-    for _ in range(14):
+    for _ in range(17):
         browser.switch_to.active_element.send_keys(Keys.TAB)
         seen.append(browser.execute_script("""
             const at = document.activeElement;
@@ -184,8 +189,8 @@ def test_keyboard_reaches_the_content(browser, console) -> None:
         """))  # fmt: skip
 
     names = [name for name, _ in seen]
-    assert names[:5] == ["#main", "/", "/runs", "/rules", "/docs"]
-    assert names[5:10] == ["severity", "team", "job", "Filter", "Open findings"]
+    assert names[:8] == ["#main", "/", "/runs", "/compare", "/rules", "/docs", "q", "Search"]
+    assert names[8:13] == ["severity", "team", "job", "Filter", "Open findings"]
     assert {outline for _, outline in seen} == {"solid"}
 
 

@@ -150,7 +150,7 @@ def test_errors_name_the_correction(connect):
         ]
 
     messages = ["list of runs shows the ids", "limit is wrong", "next_cursor", "sql is unknown", "app_id is required",
-                "the tools are search_runs"]  # fmt: skip
+                "the tools are search, search_runs"]  # fmt: skip
     for text, message in zip(connect(body), messages, strict=True):
         assert message in text
 

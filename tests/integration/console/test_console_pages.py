@@ -204,9 +204,47 @@ def test_run_pages_have_each_run_once(console, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("text", "links_to"),
+    [
+        (HOST, f"/hosts/{HOST}"),
+        ("many-0007", "/findings/many-0007"),
+        (APP[4:], f"/runs/{APP}"),
+        ("hostile/", links.job_url("", "hostile/job")),
+    ],
+)
+def test_search_finds_each_kind(console, text, links_to):
+    """One field finds a host by its name, a finding by its id, an application and a job by a part."""
+    assert f'href="{links_to}"' in console.get(f"/search?q={quote(text)}").text
+
+
+@pytest.mark.parametrize("text", ["%", "' OR 1=1 --", "x<script>", "x\u202e"])
+def test_search_for_hostile_text_finds_nothing(console, text):
+    """Wildcards, quotes and markup have no special meaning."""
+    shown = console.get(f"/search?q={quote(text)}").text
+
+    assert "Nothing matches" in shown
+    assert "<script>" not in shown
+
+
+def test_comparison_shows_the_difference(console, real_run):
+    """Two runs are compared by causes, stages and limits; a run offers other runs of its job."""
+    shown = console.get(f"/compare?before={APP}&after={real_run.app_id}").text
+    same = console.get(f"/compare?before={real_run.app_id}&after={real_run.app_id}").text
+
+    assert "add up to the difference" in part(shown, "causes")
+    assert part(shown, "stages").count("<tr>") == 51
+    assert "times of single tasks" in part(shown, "limits")
+    assert "The runs do not differ" in same
+    assert f"/compare?before=app-before-1&amp;after={APP}" in console.get(f"/compare?after={APP}").text
+    assert f'href="/compare?after={APP}"' in console.get(f"/runs/{APP}").text
+    assert console.get(f"/compare?before=nothing&after={APP}").status_code == 404
+
+
+@pytest.mark.parametrize(
     "path",
     [
         "/",
+        "/search?q=hostile",
         "/runs",
         links.run_url("", HOSTILE_APP),
         links.job_url("", "hostile/job"),

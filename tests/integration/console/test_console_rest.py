@@ -43,7 +43,8 @@ def test_each_address_answers(console, real_run):
     ids = {"app_id": HOSTILE_APP, "job_key": "hostile/job", "finding_id": HOSTILE_FINDING}
     for question in QUESTIONS:
         path = question.path.format(**{name: quote(value, safe="") for name, value in ids.items()})
-        query = f"?before={real_run.app_id}&after={quote(APP)}" if question.name == "compare_runs" else ""
+        queries = {"compare_runs": f"?before={real_run.app_id}&after={quote(APP)}", "search": "?text=hostile"}
+        query = queries.get(question.name, "")
         reply = console.get(f"/api/v1{path}{query}")
 
         assert (question.name, reply.status_code) == (question.name, 200)

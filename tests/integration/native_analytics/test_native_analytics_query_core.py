@@ -193,9 +193,9 @@ def test_filters_select_runs(filled: Filled) -> None:
 def test_answers_match_the_contract(filled: Filled, question) -> None:
     """Each answer is valid for its JSON Schema, and no field is missing in the schema."""
     names = {"app_id": APP, "job_key": filled.usual.job_key, "finding_id": "a1b2c3d4e5f60718",
-             "before": filled.usual.app_id, "after": filled.slower.app_id}  # fmt: skip
+             "text": "a", "before": filled.usual.app_id, "after": filled.slower.app_id}  # fmt: skip
     required = {name for name in names if f"{{{name}}}" in question.path or (name in ("before", "after")
-                and question.name == "compare_runs")}  # fmt: skip
+                and question.name == "compare_runs") or (name, question.name) == ("text", "search")}  # fmt: skip
     answer = filled.ask(question.name, **{name: names[name] for name in required})
     content = openapi()["paths"][f"/api/v1{question.path}"]["get"]["responses"]["200"]["content"]
     schema = {**content["application/json"]["schema"], "components": openapi()["components"]}
