@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import anyio
-import mcp_types as types
+from mcp import types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
