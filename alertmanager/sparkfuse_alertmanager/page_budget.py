@@ -55,9 +55,8 @@ class PageBudget:
             )
         )
         try:
+            self._next_offset, end = self._offsets()
             self._consumer.assign([TopicPartition(self._name, PARTITION, OFFSET_BEGINNING)])
-            place = TopicPartition(self._name, PARTITION)
-            self._next_offset, end = self._consumer.get_watermark_offsets(place, timeout=START_SECONDS)
             self._read_until(end, START_SECONDS)
         except KafkaException as error:
             self._consumer.close()
@@ -86,6 +85,22 @@ class PageBudget:
     def close(self) -> None:
         """Close the connections."""
         self._consumer.close()
+
+    def _offsets(self) -> tuple[int, int]:
+        """Return the first offset and the end. Raises KafkaException if no leader answers within START_SECONDS."""
+        until = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                place = TopicPartition(self._name, PARTITION)
+                low, high = self._consumer.get_watermark_offsets(place, timeout=START_SECONDS)
+                return int(low), int(high)
+            except KafkaException as error:
+                # The partition of a topic that was just created, or of a broker that just restarted, has no leader yet.
+                if not error.args[0].retriable() and error.args[0].code() != KafkaError.NOT_LEADER_FOR_PARTITION:
+                    raise
+                if time.monotonic() > until:
+                    raise
+                self._consumer.poll(0.1)  # nothing is assigned yet, so this only waits
 
     def _count(self, wanted: Iterable[Page]) -> None:
         for page in wanted:

@@ -53,7 +53,9 @@ def test_pipeline_never_touches_a_healthy_job(armed: RunningStack) -> None:
     finally:
         job.stop()
     run = wait_for(
-        lambda: [each for each in armed.ask("runs") if each["status"] == "succeeded"], 180, "the ended run in the store"
+        lambda: [each for each in armed.ask("runs")["runs"] if each["status"] == "succeeded"],
+        180,
+        "the ended run in the store",
     )[0]
     steps = armed.ask("fuse", "audit", "--limit", "1000", "--home", str(armed.home))
     findings = Counter((each["rule"], each["severity"]) for each in armed.ask("findings"))

@@ -61,7 +61,7 @@ def _paged(stack: RunningStack) -> bool:
 
 
 def _stored(stack: RunningStack) -> bool:
-    return any(each["job_key"].startswith("dag") and each["finished_tasks"] for each in stack.ask("runs"))
+    return any(each["job_key"].startswith("dag") and each["finished_tasks"] for each in stack.ask("runs")["runs"])
 
 
 def test_hung_task_pages_once_and_runaway_is_stopped(stack: RunningStack, jobs: Jobs) -> None:
@@ -84,7 +84,7 @@ def test_hung_task_pages_once_and_runaway_is_stopped(stack: RunningStack, jobs: 
         steps = stack.ask("fuse", "why", sent["app_id"], "--home", str(stack.home))
         stuck = {"rule": "task_stuck", "job_key": "own_job"}
         found = wait_for(lambda: of(stack.ask("findings"), **stuck), 120, "the finding in the store")
-        runs = wait_for(lambda: ended(stack.ask("runs"), "runaway_sort"), 120, "the ended run in the store")
+        runs = wait_for(lambda: ended(stack.ask("runs")["runs"], "runaway_sort"), 120, "the ended run in the store")
         wait_for(lambda: stack.pages("runaway_sort", "stage_runaway_spill"), 120, "the page about the runaway")
 
         assert [step["actor"] for step in of(steps, step="ended")] == ["hook"]

@@ -54,21 +54,23 @@ def test_start_check_names_principal_operation_and_topic(secured: Secured, role:
 def test_start_check_names_the_group(secured: Secured) -> None:
     """A principal without permission on its group is rejected when the process starts, not at the first commit."""
     admin, settings = secured.kafka.admin(), secured.settings("reader", "sasl")
-    topic = topic_name("dead-letters", PREFIX)
-    binding = AclBinding(
-        ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, "User:reader", "*", AclOperation.WRITE,
-        AclPermissionType.ALLOW,
-    )  # fmt: skip
+    written = [topic_name(name, PREFIX) for name in ("dead-letters", "pages")]
     try:
-        admin.create_acls([binding])[binding].result(ANSWER_SECONDS)
+        for topic in written:
+            binding = AclBinding(
+                ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, "User:reader", "*", AclOperation.WRITE,
+                AclPermissionType.ALLOW,
+            )  # fmt: skip
+            admin.create_acls([binding])[binding].result(ANSWER_SECONDS)
         with pytest.raises(KafkaUnavailableError, match=r"User:reader may not READ the consumer group acl\.sender"):
             require_access(settings, "sender")
     finally:
-        of_binding = AclBindingFilter(
-            ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, "User:reader", "*", AclOperation.WRITE,
-            AclPermissionType.ALLOW,
-        )  # fmt: skip
-        admin.delete_acls([of_binding])[of_binding].result(ANSWER_SECONDS)
+        for topic in written:
+            of_binding = AclBindingFilter(
+                ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, "User:reader", "*", AclOperation.WRITE,
+                AclPermissionType.ALLOW,
+            )  # fmt: skip
+            admin.delete_acls([of_binding])[of_binding].result(ANSWER_SECONDS)
 
 
 PROCESSES = {

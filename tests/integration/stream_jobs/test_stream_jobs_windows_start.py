@@ -40,7 +40,8 @@ def test_missing_topics_are_named(settings: Settings) -> None:
         require_access(settings, "sender")
 
     prefix = settings.topic_prefix
-    assert f"no topic {prefix}.findings, {prefix}.dead-letters: `sparkfuse up`" in str(raised.value)
+    missing = ", ".join(f"{prefix}.{name}" for name in ("findings", "feedback", "pages", "dead-letters"))
+    assert f"no topic {missing}: `sparkfuse up`" in str(raised.value)
 
 
 def test_topic_with_create_time_is_rejected(settings: Settings) -> None:
