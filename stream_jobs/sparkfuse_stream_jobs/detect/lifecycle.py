@@ -25,8 +25,6 @@ from sparkfuse_stream_jobs.detect.subjects import (
 
 # Maximum number of stored subjects of one run; even a thousand stuck tasks of a stage are only one finding.
 MAX_SUBJECTS = 500
-# The state of a run is dropped this long after the end of the application, in event time.
-KEPT_AFTER_END_MS = 7 * 86_400_000
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,6 @@ class Lifecycle:
             if state.ended_ms.value() is None:
                 state.ended_ms.update(row.window_end_ms)
                 yield from self._end_application(row.window_end_ms, state)
-                yield from _set_timer(row.window_end_ms + KEPT_AFTER_END_MS, state)
             return
         counting = self._counting(row, severities, state)
         if counting is None:
@@ -62,36 +59,20 @@ class Lifecycle:
             for ended in ended_subjects(row, list(state.subjects.keys())):
                 yield from self._end_subject(ended, row.window_end_ms, state)
 
-    def on_timer(self, now_ms: int, reached_ms: int, state: LifecycleState) -> Iterator[Finding | Timer]:
-        """Resolve each rule whose condition was false for long enough, or whose subject had no row for long enough.
-
-        ``reached_ms`` is the event time that the job has reached, which can be later than ``now_ms``, the time of the
-        timer. If event time has skipped a window since the timer was due, the next rows of the subjects may be on their
-        way: firing rules then wait for rows, as if the skipped windows had not passed. Event time skips windows after
-        an outage, or if a broker with a faster clock becomes the leader of the topic ``facts``.
-        """
+    def on_timer(self, now_ms: int, state: LifecycleState) -> Iterator[Finding | Timer]:
+        """Resolve each rule whose condition was false for long enough, or whose subject had no row for long enough."""
         state.timer_ms.clear()
-        ended_ms = state.ended_ms.value()
-        if ended_ms is not None and now_ms >= ended_ms + KEPT_AFTER_END_MS:
-            _forget(state)
-            return
-        skipped = reached_ms >= now_ms + self.evaluation.window_ms
-        due_ms = [] if ended_ms is None else [ended_ms + KEPT_AFTER_END_MS]
+        due_ms: list[int] = []
         for name, subject in state.subjects.items():
             kept: dict[str, RuleInstance] = {}
             for rule_id, instance in subject.rules.items():
-                until_ms = self.evaluation.due_ms(rule_id, instance)
-                if now_ms < until_ms:
+                if now_ms < self.evaluation.due_ms(rule_id, instance):
                     kept[rule_id] = instance
-                elif instance.firing and skipped and not instance.over:
-                    kept[rule_id] = instance
-                    until_ms = reached_ms + self.evaluation.patience_ms(rule_id)
                 elif instance.firing:
                     yield self.evaluation.resolve(rule_id, instance, now_ms)
-                if rule_id in kept:
-                    due_ms.append(until_ms)
             if len(kept) != len(subject.rules):
                 _store(name, subject, replace(subject, rules=kept), state)
+            due_ms += (self.evaluation.due_ms(rule_id, instance) for rule_id, instance in kept.items())
         if due_ms:
             yield from _set_timer(min(due_ms), state)
 
@@ -167,13 +148,6 @@ class Lifecycle:
         if rules:
             due_ms = min(self.evaluation.due_ms(rule_id, instance) for rule_id, instance in rules.items())
             yield from _set_timer(due_ms, state)
-
-
-def _forget(state: LifecycleState) -> None:
-    """Drop the state of a run."""
-    state.subjects.clear()
-    for value in (state.ended_ms, state.subject_count):
-        value.clear()
 
 
 def _store(name: str, before: SubjectState | None, after: SubjectState, state: LifecycleState) -> None:

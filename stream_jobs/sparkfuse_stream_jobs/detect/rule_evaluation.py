@@ -53,11 +53,6 @@ class RuleEvaluation:
         """The time without a row after which a subject is gone."""
         return STALE_WINDOWS * self.window_ms
 
-    def patience_ms(self, rule_id: str) -> int:
-        """Return for how long a firing rule waits for a row of its subject."""
-        rule = self.rules.get(rule_id)
-        return max(self.stale_ms, rule.keep_firing_ms if rule else 0)
-
     def evaluate(
         self, rule_id: str, before: RuleInstance | None, severity: str | None, row: LiveRow
     ) -> tuple[RuleInstance | None, Finding | None]:

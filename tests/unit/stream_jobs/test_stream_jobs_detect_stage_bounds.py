@@ -245,7 +245,7 @@ def findings(rows: Sequence[LiveRow], gate: Filter | None) -> list[tuple[Any, ..
     def until(now_ms: int) -> None:
         while due := sorted(at for at in timers if at <= now_ms):
             timers.discard(due[0])
-            collect(due[0], lifecycle.on_timer(due[0], due[0], state))
+            collect(due[0], lifecycle.on_timer(due[0], state))
 
     for row in enriched:
         until(row.window_end_ms - 1)

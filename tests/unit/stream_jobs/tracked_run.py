@@ -54,17 +54,10 @@ class TrackedRun:
     def idle_until(self, window: int) -> None:
         self._until(T + window * W)
 
-    def skip_to(self, window: int) -> None:
-        """Let event time skip all windows before the end of this window; timers fire before its rows arrive."""
-        reached_ms = T + window * W - 1
-        for due in sorted(at for at in self.timers if at <= reached_ms):
-            self.timers -= {due}
-            self._collect(due, self.lifecycle.on_timer(due, reached_ms, self.state))
-
     def _until(self, now_ms: int) -> None:
         while due := sorted(at for at in self.timers if at <= now_ms):
             self.timers -= {due[0]}
-            self._collect(due[0], self.lifecycle.on_timer(due[0], due[0], self.state))
+            self._collect(due[0], self.lifecycle.on_timer(due[0], self.state))
 
     def _collect(self, now_ms: int, found: Iterable[Finding | Timer]) -> None:
         for each in found:

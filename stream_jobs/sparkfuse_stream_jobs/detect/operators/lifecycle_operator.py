@@ -66,8 +66,7 @@ class RunLifecycle(KeyedProcessFunction):
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
         with self._scope.enter(ctx.get_current_key()):
-            reached_ms = ctx.timer_service().current_watermark()
-            outputs = self._lifecycle.on_timer(timestamp, reached_ms, self._state)
+            outputs = self._lifecycle.on_timer(timestamp, self._state)
             yield from self._emit(usable(outputs, self._letters), ctx)
 
     @staticmethod
