@@ -12,6 +12,7 @@ import argparse
 import os
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import count, islice
 from pathlib import Path
@@ -120,7 +121,7 @@ def cpu_of_task_managers(cluster: FlinkCluster) -> list[float]:
     return found
 
 
-class Load:
+class Load(ABC):
     """Sends records in batches, and waits until the job has processed a batch."""
 
     def __init__(self, settings: Settings, reads: str) -> None:
@@ -160,15 +161,17 @@ class Load:
                 self._waiting.discard(self._answer(message.value()))
         return not self._waiting
 
+    @abstractmethod
     def prepare(self) -> None:
         """Prepare the topic after the job has started."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _send(self, size: int) -> None:
-        raise NotImplementedError
+        """Send ``size`` records, and the end of the batch."""
 
+    @abstractmethod
     def _answer(self, record: bytes) -> str:
-        raise NotImplementedError
+        """Return the name of the end that a record of the job answers, or another text."""
 
 
 class FactLoad(Load):

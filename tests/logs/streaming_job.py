@@ -1,7 +1,7 @@
 """Runs streaming queries with one problem each, and for each of them a query that only looks similar.
 
 Each query has a name: the rule that it must match, or "no-" with the rule. The program stops all of them after
-``SECONDS``.
+``SECONDS``. Batches that are slow, and pauses of a query, are part of the problems, so they take real time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def behind_and_catching_up() -> None:
     restarted = tempfile.mkdtemp()
     first = start(rates(100), "no-batch_behind", restarted, slowly(0.006))
     while not any(progress["numInputRows"] for progress in first.recentProgress):
-        time.sleep(0.2)
+        first.awaitTermination(1)
     first.stop()
     time.sleep(AWAY_SECONDS)
     start(rates(100), "no-batch_behind", restarted, slowly(0.006))
@@ -87,7 +87,8 @@ lags()
 watermarks()
 states()
 behind_and_catching_up()
-time.sleep(max(0.0, began + SECONDS - time.time()))
+spark.streams.resetTerminated()
+spark.streams.awaitAnyTermination(max(1, int(began + SECONDS - time.time())))
 for query in spark.streams.active:
     query.stop()
 spark.stop()
