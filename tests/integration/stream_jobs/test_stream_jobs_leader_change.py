@@ -116,7 +116,7 @@ class Pipeline:
         return sum(float(each) for each in found)
 
 
-@pytest.fixture(params=[-SKEW_MS], ids=["behind"])
+@pytest.fixture(params=[SKEW_MS, -SKEW_MS], ids=["ahead", "behind"])
 def pipeline(
     request: pytest.FixtureRequest, tmp_path: Path, start_job: Any, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Pipeline]:
@@ -150,10 +150,12 @@ def pipeline(
             seen.close()
 
 
-def test_leader_with_another_clock_loses_no_fact_and_resolves_nothing(
-    pipeline: Pipeline, request: pytest.FixtureRequest
-) -> None:
-    """After the change of the leader, all facts are counted, and each finding fires once and resolves once."""
+def test_leader_with_another_clock_loses_no_fact(pipeline: Pipeline, request: pytest.FixtureRequest) -> None:
+    """After the change of the leader, all facts are counted and nothing counts as silent.
+
+    If the new clock is behind, each finding fires once and resolves once. If it is ahead, findings can resolve early
+    and fire again, because event time skips windows (docs/architecture.md, "Clocks").
+    """
     skew_ms = request.node.callspec.params["pipeline"]
     for app in pipeline.apps:
         app.start()
@@ -189,7 +191,8 @@ def test_leader_with_another_clock_loses_no_fact_and_resolves_nothing(
     assert pipeline.late_facts() == 0
     assert [row.application.finished_tasks for row in ended] == [app.ended_tasks for app in pipeline.apps]
     assert [row.completeness for row in ended] == [1.0] * len(pipeline.apps)
-    assert [set(each) for each in states] == [{"firing"}] * len(pipeline.apps)
-    assert [len(each) for each in started] == [1] * len(pipeline.apps)
+    if skew_ms < 0:
+        assert [set(each) for each in states] == [{"firing"}] * len(pipeline.apps)
+        assert [len(each) for each in started] == [1] * len(pipeline.apps)
     assert max(row.application.driver_silent_ms for row in rows) <= 5 * WINDOW_MS
     assert max(row.application.stalled_ms for row in rows) <= 5 * WINDOW_MS
