@@ -46,8 +46,10 @@ def pages(delivery: Delivery) -> list[Page]:
 
 def _page(alert: dict[str, Any], arrived_ms: int) -> Page:
     labels, annotations = alert.get("labels", {}), alert.get("annotations", {})
+    # Alerts about the pipeline can have the label `rule` too: the rule whose act they are about.
+    rule = labels.get("rule") if labels.get("finding_id") else None
     return Page(
-        rule=labels.get("rule") or labels.get("alertname", ""),
+        rule=rule or labels.get("alertname", ""),
         job=labels.get("job_key", ""),
         severity=labels.get("severity", "") or annotations.get("severity", ""),
         status=alert.get("status", ""),
