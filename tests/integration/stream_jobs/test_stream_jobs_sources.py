@@ -21,7 +21,8 @@ from tests.integration.stream_jobs.source_cluster import Findings, SourceCluster
 from tests.integration.stream_jobs.windows_seen import Seen
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.timeout(1_200)
+# Two brokers, four Flink jobs and an outage of 75 s take more than three minutes.
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1_200)]
 WINDOW_MS = 1000
 STALLED_MS = 15_000
 # Longer than STALLED_MS, than the three windows after which a subject without rows resolves, and than the minute after
