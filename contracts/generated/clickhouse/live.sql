@@ -266,6 +266,7 @@ CREATE TABLE IF NOT EXISTS live (
   `host_elsewhere_applications` Nullable(Int64),
   `host_failure` Nullable(String),
   `host_application_ids` Nullable(String),
+  `host_chance_hosts` Nullable(Float64),
   `query_query_id` Nullable(Int64),
   `query_root_query_id` Nullable(Int64),
   `query_description` Nullable(String),

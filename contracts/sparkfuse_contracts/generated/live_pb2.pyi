@@ -602,7 +602,7 @@ class ExecutorLoss(_message.Message):
     def __init__(self, executor_id: _Optional[str] = ..., host: _Optional[str] = ..., removed_ms: _Optional[int] = ..., reason: _Optional[str] = ..., exit_code: _Optional[int] = ..., lived_ms: _Optional[int] = ..., failure_kind: _Optional[str] = ..., failure: _Optional[str] = ..., lost_executors: _Optional[int] = ..., peak_executors: _Optional[int] = ..., lost_alike: _Optional[int] = ...) -> None: ...
 
 class HostLive(_message.Message):
-    __slots__ = ("host", "applications", "failing_applications", "slow_applications", "storage_applications", "elsewhere_applications", "failure", "application_ids")
+    __slots__ = ("host", "applications", "failing_applications", "slow_applications", "storage_applications", "elsewhere_applications", "failure", "application_ids", "chance_hosts")
     HOST_FIELD_NUMBER: _ClassVar[int]
     APPLICATIONS_FIELD_NUMBER: _ClassVar[int]
     FAILING_APPLICATIONS_FIELD_NUMBER: _ClassVar[int]
@@ -611,6 +611,7 @@ class HostLive(_message.Message):
     ELSEWHERE_APPLICATIONS_FIELD_NUMBER: _ClassVar[int]
     FAILURE_FIELD_NUMBER: _ClassVar[int]
     APPLICATION_IDS_FIELD_NUMBER: _ClassVar[int]
+    CHANCE_HOSTS_FIELD_NUMBER: _ClassVar[int]
     host: str
     applications: int
     failing_applications: int
@@ -619,7 +620,8 @@ class HostLive(_message.Message):
     elsewhere_applications: int
     failure: str
     application_ids: str
-    def __init__(self, host: _Optional[str] = ..., applications: _Optional[int] = ..., failing_applications: _Optional[int] = ..., slow_applications: _Optional[int] = ..., storage_applications: _Optional[int] = ..., elsewhere_applications: _Optional[int] = ..., failure: _Optional[str] = ..., application_ids: _Optional[str] = ...) -> None: ...
+    chance_hosts: float
+    def __init__(self, host: _Optional[str] = ..., applications: _Optional[int] = ..., failing_applications: _Optional[int] = ..., slow_applications: _Optional[int] = ..., storage_applications: _Optional[int] = ..., elsewhere_applications: _Optional[int] = ..., failure: _Optional[str] = ..., application_ids: _Optional[str] = ..., chance_hosts: _Optional[float] = ...) -> None: ...
 
 class QueryLive(_message.Message):
     __slots__ = ("query_id", "root_query_id", "description", "call_site", "status", "started_ms", "ended_ms", "elapsed_ms", "failure_reason", "running_stages", "ended_stages", "failed_stages", "stage_ids", "finished_tasks", "running_tasks", "input_bytes", "output_bytes", "shuffle_read_bytes", "disk_spilled_bytes", "finished_cpu_ms", "query_name", "sources", "sink")

@@ -289,6 +289,7 @@ class HostLiveRow(TypedDict, total=False):
     elsewhere_applications: int | None
     failure: str | None
     application_ids: str | None
+    chance_hosts: float | None
 
 
 class QueryLiveRow(TypedDict, total=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +16,8 @@ WINDOW_MS = 600_000
 # The largest number of hosts that are stored for one application; further hosts add no evidence.
 MOST_HOSTS = 1_000
 MOST_IDS = 8
+# With fewer applications, a rule about the host does not fire, so the probability is not computed.
+MIN_COMPARED = 3
 # The slowest task of a stage indicates a slow host only under these conditions. The task has less than twice the data
 # of the median task. The time that the task loses is at least a quarter of the stage's time, as in the rule
 # task_straggler. The task loses more time than a cold start on a busy machine does (up to 28 s measured). Applications
@@ -167,12 +170,32 @@ class HostIndex:
         self.ran: Counter[str] = Counter()
         self.with_problems: dict[str, list[HostObservations]] = defaultdict(list)
         self.applications_with_problems = 0
+        self.failing_or_slow: Counter[str] = Counter()
         for each in applications:
             self.ran.update(each.ran.keys())
+            self.failing_or_slow.update({*each.failing, *each.slow})
             hosts = {*each.failing, *each.slow, *each.storage}
             self.applications_with_problems += bool(hosts)
             for host in hosts:
                 self.with_problems[host].append(each)
+
+    def chance_hosts(self, host: str) -> float | None:
+        """Return how many hosts would by chance have as large a share of failing and slow applications as ``host``.
+
+        If the problems were equally likely on all hosts, their number on one host would follow the hypergeometric
+        distribution (Fisher 1935); the result is its tail times the number of hosts. An application counts once for
+        each host on which it ran. The result is None if fewer than three applications have problems on the host, or if
+        applications ran on no other host.
+        """
+        here, problems_here = self.ran[host], self.failing_or_slow[host]
+        runs, problems = self.ran.total(), self.failing_or_slow.total()
+        if problems_here < MIN_COMPARED or runs <= here:
+            return None
+        chance = math.fsum(
+            math.exp(_log_choose(here, k) + _log_choose(runs - here, problems - k) - _log_choose(runs, problems))
+            for k in range(max(problems_here, problems - (runs - here)), min(here, problems) + 1)
+        )
+        return min(1.0, chance) * len(self.ran)
 
 
 def host_columns(host: str, index: HostIndex) -> dict[str, Any]:
@@ -189,10 +212,17 @@ def host_columns(host: str, index: HostIndex) -> dict[str, Any]:
         "storage_applications": sum(host in each.storage for each in here),
         "elsewhere_applications": index.applications_with_problems - only_here,
     }
+    chance_hosts = index.chance_hosts(host)
+    if chance_hosts is not None:
+        columns["chance_hosts"] = chance_hosts
     if here:
         columns["failure"] = min(failures, key=lambda failure: (-failures[failure], failure))
         columns["application_ids"] = ", ".join(sorted({each.app_id for each in here})[:MOST_IDS])
     return columns
+
+
+def _log_choose(total: int, chosen: int) -> float:
+    return math.lgamma(total + 1) - math.lgamma(chosen + 1) - math.lgamma(total - chosen + 1)
 
 
 def _failures(observations: HostObservations, host: str) -> set[str]:

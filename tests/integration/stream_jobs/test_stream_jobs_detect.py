@@ -328,9 +328,12 @@ def test_names_of_queries_and_stages_are_published(detect: DetectJob, once: str)
 def test_bad_host_of_three_applications_is_one_finding(detect: DetectJob):
     """If three applications each lose an executor on one host, there is one finding, and it is about the host.
 
-    No finding blames one of the three jobs.
+    Other hosts run applications without problems, so the host differs from them. No finding blames one of the jobs.
     """
     at = now() - MINUTE
+    for number in range(30):
+        other = Run(f"other-{number}", at - MINUTE, f"other_{number}")
+        detect.send([other.started(at), other.executor_added(at, "1", "node-8"), other.application(at)])
     for number in range(3):
         run = Run(f"host-{number}", at - MINUTE, f"host_{number}")
         detect.send([run.started(at), run.executor_added(at, "1", "node-9"), run.application(at)])

@@ -123,6 +123,8 @@ def test_applications_are_counted_once_per_host():
     assert host_columns("h1", HostIndex(everyone)) == {
         "host": "h1", "applications": 5, "failing_applications": 3, "slow_applications": 1, "storage_applications": 1,
         "elsewhere_applications": 2, "failure": "node_lost", "application_ids": "app-1, app-2, app-3, app-4",
+        # Four or five of the six problems in nine runs of an application on a host, for each of three hosts.
+        "chance_hosts": pytest.approx(3 * (5 * 6 + 4) / 84),
     }  # fmt: skip
     assert host_columns("h9", HostIndex(everyone))["elsewhere_applications"] == 5
     assert "failure" not in host_columns("h9", HostIndex(everyone))
@@ -147,3 +149,41 @@ def test_hosts_of_one_application_are_bounded(monkeypatch):
     found = observe(HostObservations("app-1"), NOW, [f"h{n}" for n in range(9)], [failing(f"h{n}") for n in range(9)])
 
     assert list(found.ran) == list(found.failing) == ["h6", "h7", "h8"]
+
+
+def on_each(hosts: range, applications: int, bad: int, name: str) -> list[HostObservations]:
+    """Return applications that each ran on one host; ``bad`` of them on each host have a problem."""
+    return [
+        observe(HostObservations(f"{name}-{host}-{n}"), NOW, [f"h{host}"], [failing(f"h{host}")] if n < bad else [])
+        for host in hosts
+        for n in range(applications)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("here", "elsewhere", "bad_elsewhere", "expected"),
+    [
+        pytest.param(3, 1, 0, 2 / 20, id="three of three, none of three elsewhere: 1 of C(6, 3) for each of two hosts"),
+        pytest.param(3, 1, 3, 2.0, id="all applications everywhere"),
+        pytest.param(2, 1, 0, None, id="too few problems"),
+        pytest.param(3, 0, 0, None, id="no other host"),
+    ],
+)
+def test_share_of_problems_is_compared_with_other_hosts(here, elsewhere, bad_elsewhere, expected):
+    """The number of hosts that look this bad by chance comes from the shares here and elsewhere."""
+    index = HostIndex(
+        on_each(range(1), 3, here, "here") + on_each(range(1, 1 + elsewhere), 3, bad_elsewhere, "elsewhere")
+    )
+
+    assert index.chance_hosts("h0") == (None if expected is None else pytest.approx(expected))
+
+
+def test_problems_elsewhere_do_not_hide_a_bad_host():
+    """Ten applications with problems on a hundred other hosts do not hide a host on which all six have one."""
+    everyone = (
+        on_each(range(1), 6, 6, "here") + on_each(range(1, 11), 6, 1, "few") + on_each(range(11, 101), 6, 0, "ok")
+    )
+    spread = on_each(range(100), 6, 3, "spread")
+
+    assert host_columns("h0", HostIndex(everyone))["chance_hosts"] < 1e-6
+    assert host_columns("h0", HostIndex(spread))["chance_hosts"] > 10
