@@ -230,6 +230,10 @@ bench-cluster: | setup ## measure CPU per record of both Flink jobs on two task 
 bench-detection: | setup ## measure recall and false alarms on labelled real runs (ARGS=--live uses a whole stack; --write records it)
 	$(BIN)/python -m tests.bench.bench_detection $(ARGS)
 
+.PHONY: bench-predictions
+bench-predictions: | setup ## measure how well durations under a change are predicted, on real runs of Spark (fifteen minutes; ARGS=--write records it)
+	$(BIN)/python -m tests.bench.bench_predictions $(ARGS)
+
 .PHONY: bench-baselines
 bench-baselines: | setup ## measure false alarms, recall and delay of the baselines over a simulated year of 2,000 jobs (25 minutes)
 	$(BIN)/python -m tests.bench.bench_baselines $(ARGS)

@@ -15,6 +15,7 @@ from sparkfuse.commands import (
     compare,
     deadletters,
     doctor,
+    explain,
     feedback,
     fuse,
     history,
@@ -107,6 +108,7 @@ pipeline.add_to(application)
 history.add_to(application)
 feedback.add_to(application)
 run.add_to(application)
+explain.add_to(application)
 serve.add_to(application)
 share.add_to(application)
 ship.add_to(application)

@@ -1,4 +1,4 @@
-"""`sparkfuse run` and `explain`: one run with findings and expected durations, and why it was slow or failed."""
+"""`sparkfuse run`: one run with its findings, queries, stages and expected durations."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sparkfuse.analysis.terminal_text import printable
 from sparkfuse.commands.history import (
     DEFAULT_HOME,
     Home,
-    Limit,
     ask,
     cost_of_runs,
     duration,
@@ -33,25 +31,17 @@ if TYPE_CHECKING:
         ExpectedDuration,
         Finding,
         Query,
-        RunExplanation,
         RunReport,
         StageReport,
     )
     from sparkfuse_rules.prices import Prices
 
 MAX_ROWS = 10_000
-VERDICTS = {
-    "failed": "The run failed",
-    "slow": "The run is slower than expected",
-    "as_expected": "The run took as long as expected",
-    "unknown": "Whether the run is slow is not known",
-}
 
 
 def add_to(application: typer.Typer) -> None:
-    """Add the commands of this file."""
-    for command in (run, explain):
-        application.command()(command)
+    """Add the command of this file."""
+    application.command()(run)
 
 
 def run(app_id: str, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
@@ -70,30 +60,10 @@ def run(app_id: str, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
         return
     title = f"{found.run.job_key}, {app_id}: {found.run.status}"
     typer.echo(_line(found))
-    _print_findings(title, found.findings)
+    print_findings(title, found.findings)
     if found.queries:
         _print_queries(title, found.queries)
     _print_stages(f"{title}; stages" if found.queries else title, found.stages)
-
-
-def explain(app_id: str, home: Home = DEFAULT_HOME, limit: Limit = 10, as_json: Json = False) -> None:
-    """Explain why a run was slow or failed: its first cause, stages above their expected durations, findings.
-
-    Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home.
-    """
-    from sparkfuse_native_analytics import queries
-
-    found = ask(home, lambda client: queries.explain_run(client, app_id, limit))
-    if found is None:
-        raise unknown_application(app_id)
-    if as_json:
-        print_json(dataclasses.asdict(found))
-        return
-    for line in _explanation(found):
-        typer.echo(printable(line))
-    if found.excess:
-        _print_excess(found)
-    _print_findings(f"{found.run.job_key}, {app_id}", found.findings)
 
 
 def unknown_application(app_id: str, more: str = "") -> StartError:
@@ -114,18 +84,20 @@ def _prices(home: Path) -> Prices | None:
 def _line(found: RunReport) -> str:
     run = found.run
     parts = [f"Started {moment(run.app_start_ms)}", f"took {duration(run.elapsed_ms) or '-'}"]
-    parts.append(f"expected {_expected(found.expected) or 'unknown'}")
+    parts.append(f"expected {expected_text(found.expected) or 'unknown'}")
     parts.append(f"cost {money(found.cost.amount, found.cost.currency) or 'unknown'}")
     return f"{', '.join(parts)}, completeness {share(run.completeness) or 'unknown'}."
 
 
-def _expected(expected: ExpectedDuration | None) -> str | None:
+def expected_text(expected: ExpectedDuration | None) -> str | None:
+    """Return an expected duration with its p95; None if nothing is expected."""
     if expected is None:
         return None
     return f"{duration(expected.expected_ms)}, p95 {duration(expected.expected_p95_ms)}"
 
 
-def _print_findings(title: str, findings: Sequence[Finding]) -> None:
+def print_findings(title: str, findings: Sequence[Finding]) -> None:
+    """Print the findings of a run as a table; nothing if there are none."""
     if findings:
         print_table(
             f"{title}; findings",
@@ -180,7 +152,7 @@ def _print_stages(title: str, stages: Sequence[StageReport]) -> None:
                 each.status,
                 f"{each.finished_tasks or 0}/{each.num_tasks or '?'}",
                 duration(each.elapsed_ms),
-                _expected(report.expected),
+                expected_text(report.expected),
                 duration(each.duration_p50_ms),
                 duration(each.duration_max_ms),
                 size(each.work_bytes),
@@ -189,42 +161,5 @@ def _print_stages(title: str, stages: Sequence[StageReport]) -> None:
             )
             for report in stages
             for each in [report.stage]
-        ],
-    )
-
-
-def _explanation(found: RunExplanation) -> list[str]:
-    lines = [f"{VERDICTS[found.verdict]}: {found.run.job_key}, completeness {share(found.completeness) or 'unknown'}."]
-    if found.first_cause:
-        retry = f" (retry: {found.first_cause.retry})" if found.first_cause.retry else ""
-        lines.append(f"First cause: {found.first_cause.first_cause}{retry}")
-    if found.expected and found.run.elapsed_ms is not None:
-        took, excess = duration(found.run.elapsed_ms), duration(abs(found.excess_ms or 0))
-        more = "longer" if (found.excess_ms or 0) >= 0 else "shorter"
-        lines.append(
-            f"It took {took}, {excess} {more} than expected: {_expected(found.expected)} "
-            f"({found.expected.runs} earlier runs)."
-        )
-    lines.append(f"{found.stages_compared} of {found.stages_total} stages have an expected duration.")
-    return lines
-
-
-def _print_excess(found: RunExplanation) -> None:
-    print_table(
-        "Stages above their expected durations",
-        ["stage", "name", "took", "expected, p95", "excess", "above p95", "failed tasks", "spilled", "completeness"],
-        [
-            (
-                f"{each.stage_id}.{each.stage_attempt}",
-                each.stage_name,
-                duration(each.elapsed_ms),
-                f"{duration(each.expected_ms)}, p95 {duration(each.expected_p95_ms)}",
-                f"+{duration(each.excess_ms)}",
-                "yes" if each.above_p95 else "no",
-                each.failed_tasks or 0,
-                size(each.disk_spilled_bytes),
-                share(each.completeness),
-            )
-            for each in found.excess
         ],
     )

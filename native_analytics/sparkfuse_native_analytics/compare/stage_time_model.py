@@ -97,7 +97,7 @@ def factors(attempt: Attempt, slots: float | None, measure: str | None) -> Facto
 def _idle(attempt: Attempt, idle_ms: float) -> dict[str, float]:
     """Split the idle time by cause."""
     left = max(idle_ms, 0.0)
-    skew = min(left, _longer_by_data(attempt))
+    skew = min(left, longer_by_data(attempt))
     left -= skew
     failures = min(left, float(max(attempt.ended_wall_ms - attempt.wall_ms, 0))) if attempt.failed > 0 else 0.0
     left -= failures
@@ -110,7 +110,7 @@ def _idle(attempt: Attempt, idle_ms: float) -> dict[str, float]:
     }
 
 
-def _longer_by_data(attempt: Attempt) -> float:
+def longer_by_data(attempt: Attempt) -> float:
     """Return how much longer the task with the most data ran than the median task, limited by the ratio of their data.
 
     Without the limit, a first task that is slow on a cold JVM would count as skew.

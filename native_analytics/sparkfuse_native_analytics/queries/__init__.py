@@ -34,7 +34,7 @@ from sparkfuse_native_analytics.queries.finding_rows import (
 from sparkfuse_native_analytics.queries.fuse_steps import FuseStep, fuse_steps
 from sparkfuse_native_analytics.queries.job_history import JobFacts, job_facts
 from sparkfuse_native_analytics.queries.lists import FindingList, RunList, list_findings, list_runs
-from sparkfuse_native_analytics.queries.run_explanation import RunExplanation, explain_run
+from sparkfuse_native_analytics.queries.run_explanation import RunExplanation, UsualRun, explain_run
 from sparkfuse_native_analytics.queries.run_filter import RunFilter, RunPlace
 from sparkfuse_native_analytics.queries.run_report import RunCost, RunReport, StageReport, run_cost, run_report
 from sparkfuse_native_analytics.queries.run_rows import (
@@ -84,6 +84,7 @@ __all__ = [
     "Stage",
     "StageReport",
     "StoreEmptyError",
+    "UsualRun",
     "allocation",
     "baselines",
     "comparable_run",

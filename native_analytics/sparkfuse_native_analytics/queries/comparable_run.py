@@ -58,8 +58,11 @@ def comparable_run(client: Client, app_id: str) -> Run | None:
     Raises StoreEmptyError.
     """
     details = run_details(client, app_id)
-    if details is None:
-        return None
+    return None if details is None else comparable(client, details)
+
+
+def comparable(client: Client, details: RunDetails) -> Run:
+    """Return a run that was read already for `compare`, like `comparable_run`. Raises StoreEmptyError."""
     run = details.run
     attempt = {"app_id": run.app_id, "app_start_ms": run.app_start_ms, "app_attempt": run.app_attempt}
     stages = tuple(_stages(details, fetch(client, _SUMS, attempt)))

@@ -1,4 +1,4 @@
-"""Explains why a run was slow or failed: its first cause, the excess of its stages, and its findings."""
+"""Explains why a run was slow or failed: its first cause, the causes of its excess, and its findings."""
 
 from __future__ import annotations
 
@@ -6,14 +6,24 @@ from dataclasses import dataclass
 
 from clickhouse_connect.driver.client import Client
 
+from sparkfuse_native_analytics.compare import Comparison, compare
+from sparkfuse_native_analytics.compare.comparison import plain_name
+from sparkfuse_native_analytics.compare.difference_causes import CAUSES
+from sparkfuse_native_analytics.compare.simulation import Prediction, predictions
+from sparkfuse_native_analytics.queries.comparable_run import comparable, comparable_run
 from sparkfuse_native_analytics.queries.expected_rows import ExpectedDuration, expected_durations
 from sparkfuse_native_analytics.queries.failure_rows import FailureCause, failure_cause
 from sparkfuse_native_analytics.queries.finding_rows import Finding
+from sparkfuse_native_analytics.queries.run_filter import RunFilter
 from sparkfuse_native_analytics.queries.run_report import StageReport, findings_of_run, stage_report
-from sparkfuse_native_analytics.queries.run_rows import Run
+from sparkfuse_native_analytics.queries.run_rows import Run, RunDetails, find_runs
 from sparkfuse_native_analytics.queries.run_rows import run as run_details
 
 VERDICTS = ("failed", "slow", "as_expected", "unknown")
+# A usual run is searched among the latest runs of the job in this time.
+USUAL_RUNS = 20
+USUAL_MS = 90 * 24 * 3_600_000
+SUCCEEDED = "succeeded"
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,50 @@ class StageExcess:
 
 
 @dataclass(frozen=True)
+class CauseOfExcess:
+    """How many ms one cause adds to the difference from the usual run, or saves if negative."""
+
+    cause: str
+    difference_ms: int
+    meaning: str
+
+
+@dataclass(frozen=True)
+class QueryExcess:
+    """How many ms the stages of a query add to the difference from the usual run.
+
+    ``usual_ms`` and ``took_ms`` are the times during which the run waited for the query's stages; a time is None if
+    that run does not have the query.
+    """
+
+    name: str | None
+    query_id: int | None
+    usual_ms: int | None
+    took_ms: int | None
+    difference_ms: int
+
+
+@dataclass(frozen=True)
+class UsualRun:
+    """The earlier run with which a run is compared.
+
+    It is the successful run, among the latest ``runs`` ones of the job, whose duration is nearest to the expected
+    duration, or to the median duration if nothing is expected. The values of ``causes`` add up to ``difference_ms``;
+    so do those of ``queries`` and ``outside_queries_ms``. ``limits`` says what the evidence lacks.
+    """
+
+    app_id: str
+    app_start_ms: int
+    elapsed_ms: int
+    runs: int
+    difference_ms: int
+    causes: list[CauseOfExcess]
+    queries: list[QueryExcess]
+    outside_queries_ms: int
+    limits: list[str]
+
+
+@dataclass(frozen=True)
 class RunExplanation:
     """Why a run was slow or failed.
 
@@ -48,6 +102,9 @@ class RunExplanation:
     ``excess`` lists the stages that took longer than expected, the largest excess first; stages overlap, so the excess
     of stages does not add up to that of the run. ``excess_ms`` is the duration of the run minus its expected duration.
     ``stages_compared`` of ``stages_total`` stages have an expectation. ``completeness`` is that of the run, 0 to 1.
+    ``usual`` splits the difference from an earlier run by cause and query; it is None if the run did not succeed or the
+    job has no earlier successful run. ``predictions`` are the durations of the run under one change each; they are
+    empty if the run has not ended.
     """
 
     run: Run
@@ -60,6 +117,8 @@ class RunExplanation:
     stages_total: int
     findings: list[Finding]
     completeness: float | None
+    usual: UsualRun | None
+    predictions: list[Prediction]
 
 
 def explain_run(client: Client, app_id: str, limit: int) -> RunExplanation | None:
@@ -93,6 +152,55 @@ def explain_run(client: Client, app_id: str, limit: int) -> RunExplanation | Non
         stages_total=len(details.stages),
         findings=findings_of_run(client, app_id)[:limit],
         completeness=run.completeness,
+        usual=_usual(client, details, known.run, limit) if run.status == SUCCEEDED else None,
+        predictions=predictions(comparable(client, details)) if run.ended_ms is not None else [],
+    )
+
+
+def _usual(client: Client, details: RunDetails, expected: ExpectedDuration | None, limit: int) -> UsualRun | None:
+    run = details.run
+    wanted = RunFilter(
+        since_ms=run.app_start_ms - USUAL_MS,
+        until_ms=run.app_start_ms,
+        status=SUCCEEDED,
+        job_key=run.job_key,
+        cluster=run.cluster or "",
+    )
+    found = find_runs(client, wanted, USUAL_RUNS + 1).runs
+    earlier = [(each.elapsed_ms, each) for each in found if each.elapsed_ms and each.app_id != run.app_id][:USUAL_RUNS]
+    if not earlier:
+        return None
+    target = expected.expected_ms if expected else sorted(elapsed for elapsed, _ in earlier)[len(earlier) // 2]
+    _, nearest = min(earlier, key=lambda each: (abs(each[0] - target), -each[1].app_start_ms))
+    before = comparable_run(client, nearest.app_id)
+    if before is None:
+        return None
+    return _split(compare(before, comparable(client, details)), len(earlier), limit)
+
+
+def _split(found: Comparison, runs: int, limit: int) -> UsualRun:
+    queries = [
+        QueryExcess(
+            name=plain_name(query.name),
+            query_id=each.after.query_id if each.after else None,
+            usual_ms=each.before_ms if each.before else None,
+            took_ms=each.after_ms if each.after else None,
+            difference_ms=each.difference_ms,
+        )
+        for each in found.queries
+        for query in [each.after or each.before]
+        if query is not None
+    ]
+    return UsualRun(
+        app_id=found.before.app_id,
+        app_start_ms=found.before.started_ms,
+        elapsed_ms=found.before.wall_ms,
+        runs=runs,
+        difference_ms=found.difference_ms,
+        causes=[CauseOfExcess(cause, value, CAUSES[cause]) for cause, value in found.causes],
+        queries=queries[:limit],
+        outside_queries_ms=found.difference_ms - sum(each.difference_ms for each in queries[:limit]),
+        limits=list(dict.fromkeys([*found.after.limits, *found.before.limits])),
     )
 
 

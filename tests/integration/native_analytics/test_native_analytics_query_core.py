@@ -17,6 +17,7 @@ from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics import queries
 from sparkfuse_native_analytics.compare import compare
 from sparkfuse_native_analytics.compare.run_from_log import read_run
+from sparkfuse_native_analytics.compare.simulation import predictions
 from sparkfuse_native_analytics.offline.application import Application, read_application
 from sparkfuse_native_analytics.offline.history_rows import baseline_messages, display_name_messages, history_rows
 from sparkfuse_native_analytics.queries.openapi import openapi
@@ -135,6 +136,33 @@ def test_explanation_names_stages_above_their_expectation(filled: Filled) -> Non
     assert found["completeness"] == found["excess"][0]["completeness"] == 1.0
 
 
+def test_explanation_splits_the_difference_from_the_usual_run(filled: Filled) -> None:
+    """A slower run is compared with the usual one: causes and queries add up, and slower code is the first cause."""
+    found = filled.ask("explain_run", app_id=filled.slower.app_id)["usual"]
+    first = filled.ask("explain_run", app_id=filled.usual.app_id)["usual"]
+
+    assert (found["app_id"], found["runs"], first) == (filled.usual.app_id, 1, None)
+    assert found["difference_ms"] > 30_000
+    assert sum(each["difference_ms"] for each in found["causes"]) == found["difference_ms"]
+    in_queries = sum(each["difference_ms"] for each in found["queries"])
+    assert in_queries + found["outside_queries_ms"] == found["difference_ms"]
+    assert found["causes"][0]["cause"] == "cost"
+
+
+def test_explanation_predicts_the_duration_under_changes(filled: Filled) -> None:
+    """Predictions of a stored run are those of its event log, as far as the store has the evidence.
+
+    The store has no executors of a backfilled run, so it predicts nothing about them, and idle slots are not known.
+    """
+    (log,) = find_logs(str(LOGS / "slower_code.zstd")).logs
+    stored = filled.ask("explain_run", app_id=filled.slower.app_id)["predictions"]
+    expected = {each.change: each.saved_ms for each in predictions(read_run(log))}
+
+    assert set(expected) - {each["change"] for each in stored} == {"half_executors", "twice_executors"}
+    assert all(0 <= each["saved_ms"] <= expected[each["change"]] + 500 for each in stored)
+    assert max(stored, key=lambda each: each["saved_ms"])["change"] == "no_stragglers"
+
+
 def test_explanation_of_a_failed_run_has_the_first_cause(filled: Filled) -> None:
     """The first cause of a failed run is the innermost exception, with its class."""
     found = filled.ask("explain_run", app_id=filled.failed.app_id)
@@ -250,7 +278,10 @@ def test_commands_show_the_answers(filled: Filled, module_settings: Settings, mo
     ids = [filled.usual.app_id or "", filled.slower.app_id or ""]
     assert "findings" in run("run", APP).output
     assert "expected, p95" in run("run", ids[0]).output
-    assert "The run is slower than expected" in run("explain", ids[1]).output
+    explained = run("explain", ids[1]).output
+    assert "The run is slower than expected" in explained
+    assert f"Compared with {ids[0]}, the most usual of 1 earlier run: +45.3 s" in explained
+    assert "no stragglers" in explained
     assert "First cause" in run("explain", filled.failed.app_id or "").output
     assert json.loads(run("run", ids[0], "--json").output)["run"]["app_id"] == ids[0]
     page = json.loads(run("runs", "--limit", "1", "--json").output)
