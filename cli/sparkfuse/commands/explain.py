@@ -21,8 +21,6 @@ VERDICTS = {
     "as_expected": "The run took as long as expected",
     "unknown": "Whether the run is slow is not known",
 }
-# Predictions that change less are not shown: this share of the duration, and this many ms.
-MIN_SAVED_SHARE, MIN_SAVED_MS = 0.02, 1_000
 
 
 def add_to(application: typer.Typer) -> None:
@@ -92,15 +90,13 @@ def _print_usual(usual: UsualRun) -> None:
 
 
 def _print_predictions(found: RunExplanation) -> None:
-    elapsed = found.run.elapsed_ms or 0
-    shown = [each for each in found.predictions if abs(each.saved_ms) >= max(elapsed * MIN_SAVED_SHARE, MIN_SAVED_MS)]
-    if shown:
+    if found.predictions:
         print_table(
             "Predicted duration if only this had been different",
             ["change", "duration", "difference", "meaning"],
             [
                 (each.change.replace("_", " "), duration(each.predicted_ms), _signed(-each.saved_ms), each.meaning)
-                for each in sorted(shown, key=lambda each: -each.saved_ms)
+                for each in found.predictions
             ],
         )
 

@@ -9,6 +9,7 @@ from clickhouse_connect.driver.client import Client
 from sparkfuse_native_analytics.compare import Comparison, compare
 from sparkfuse_native_analytics.compare.comparison import plain_name
 from sparkfuse_native_analytics.compare.difference_causes import CAUSES
+from sparkfuse_native_analytics.compare.run import Run as ComparableRun
 from sparkfuse_native_analytics.compare.simulation import Prediction, predictions
 from sparkfuse_native_analytics.queries.comparable_run import comparable, comparable_run
 from sparkfuse_native_analytics.queries.expected_rows import ExpectedDuration, expected_durations
@@ -24,6 +25,8 @@ VERDICTS = ("failed", "slow", "as_expected", "unknown")
 USUAL_RUNS = 20
 USUAL_MS = 90 * 24 * 3_600_000
 SUCCEEDED = "succeeded"
+# Predictions that change less than both are left out: a share of the duration, and ms.
+MIN_SAVED_SHARE, MIN_SAVED_MS = 0.02, 1_000
 
 
 @dataclass(frozen=True)
@@ -103,8 +106,8 @@ class RunExplanation:
     of stages does not add up to that of the run. ``excess_ms`` is the duration of the run minus its expected duration.
     ``stages_compared`` of ``stages_total`` stages have an expectation. ``completeness`` is that of the run, 0 to 1.
     ``usual`` splits the difference from an earlier run by cause and query; it is None if the run did not succeed or the
-    job has no earlier successful run. ``predictions`` are the durations of the run under one change each; they are
-    empty if the run has not ended.
+    job has no earlier successful run. ``predictions`` are the durations of the run under one change each, the largest
+    saving first, without changes of less than 2 % or 1 s; they are empty if the run has not ended.
     """
 
     run: Run
@@ -153,8 +156,14 @@ def explain_run(client: Client, app_id: str, limit: int) -> RunExplanation | Non
         findings=findings_of_run(client, app_id)[:limit],
         completeness=run.completeness,
         usual=_usual(client, details, known.run, limit) if run.status == SUCCEEDED else None,
-        predictions=predictions(comparable(client, details)) if run.ended_ms is not None else [],
+        predictions=_predictions(comparable(client, details)) if run.ended_ms is not None else [],
     )
+
+
+def _predictions(run: ComparableRun) -> list[Prediction]:
+    least = max(MIN_SAVED_MS, run.wall_ms * MIN_SAVED_SHARE)
+    found = [each for each in predictions(run) if abs(each.saved_ms) >= least]
+    return sorted(found, key=lambda each: -each.saved_ms)
 
 
 def _usual(client: Client, details: RunDetails, expected: ExpectedDuration | None, limit: int) -> UsualRun | None:

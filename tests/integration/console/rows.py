@@ -21,6 +21,9 @@ from sparkfuse_native_analytics.offline.application import Application, read_app
 from sparkfuse_native_analytics.offline.history_rows import baseline_messages, display_name_messages, history_rows
 from tests.integration.dashboards.scenario import arrow_rows
 
+SLOW_APP = "local-1795270036831"
+"""The id of the slower run of `store_slow_run`."""
+COMPARED = Path(__file__).parents[1] / "native_analytics" / "compare" / "logs"
 LOGS = Path(__file__).parents[2] / "logs"
 LIVE = examples_of(LiveRow)
 FEED = {feed.table: feed for feed in FEEDS}
@@ -152,3 +155,13 @@ def store_real_run(client: Client) -> Application:
             baseline.samples.append(sample)
     client.insert_arrow("baselines", arrow_rows("baselines", baselines))
     return application
+
+
+def store_slow_run(client: Client) -> tuple[Application, Application]:
+    """Store a usual run of a job and a slower one, from real logs, and return both."""
+    usual, slow = (
+        read_application(find_logs(str(COMPARED / f"{name}.zstd")).logs[0]) for name in ("usual", "slower_code")
+    )
+    for application in (usual, slow):
+        store(client, "history", history_rows(application, "prod", "team"))
+    return usual, slow

@@ -240,10 +240,25 @@ def test_comparison_shows_the_difference(console, real_run):
     assert console.get(f"/compare?before=nothing&after={APP}").status_code == 404
 
 
+def test_explanation_shows_causes_predictions_and_findings(console, real_run, slow_run):
+    """A run is explained by the causes of its excess, by predictions and by findings; the page of the run links it."""
+    usual, slow = slow_run
+    shown = console.get(f"/explain?run={slow.app_id}").text
+
+    assert "The run took as long as expected" in console.get(f"/explain?run={real_run.app_id}").text
+    assert f'href="/runs/{usual.app_id}"' in part(shown, "causes")
+    assert "cost" in part(shown, "causes")
+    assert "no stragglers" in part(shown, "predictions")
+    assert "/findings/" in part(console.get(f"/explain?run={APP}").text, "findings")
+    assert f'href="/explain?run={APP}"' in console.get(f"/runs/{APP}").text
+    assert console.get("/explain?run=nothing").status_code == 404
+
+
 @pytest.mark.parametrize(
     "path",
     [
         "/",
+        f"/explain?run={quote(HOSTILE_APP)}",
         "/search?q=hostile",
         "/runs",
         links.run_url("", HOSTILE_APP),

@@ -158,9 +158,9 @@ def test_explanation_predicts_the_duration_under_changes(filled: Filled) -> None
     stored = filled.ask("explain_run", app_id=filled.slower.app_id)["predictions"]
     expected = {each.change: each.saved_ms for each in predictions(read_run(log))}
 
-    assert set(expected) - {each["change"] for each in stored} == {"half_executors", "twice_executors"}
-    assert all(0 <= each["saved_ms"] <= expected[each["change"]] + 500 for each in stored)
-    assert max(stored, key=lambda each: each["saved_ms"])["change"] == "no_stragglers"
+    assert [each["change"] for each in stored] == ["no_stragglers"]
+    assert 5_000 < stored[0]["saved_ms"] < expected["no_stragglers"] < 30_000
+    assert {"half_executors", "twice_executors"} < set(expected)
 
 
 def test_explanation_of_a_failed_run_has_the_first_cause(filled: Filled) -> None:
