@@ -145,6 +145,6 @@ def _query(connection: Any, statement: Statement) -> Answer:
     return Answer(
         content=bytes(result.bytes() or b""),
         format=format_name if _WITH_RESULT.match(sql) else None,
-        read_rows=int(result.rows_read()),
+        read_rows=int(result.storage_rows_read()),
         written_rows=int(result.rows_written()),
     )

@@ -247,12 +247,21 @@ def test_rows_of_another_epoch_cluster_or_tenant_are_kept(client: Client) -> Non
         **{**envelope, "row_seq": 1}, row_epoch_ms=90_000, cluster="a", tenant="x", stage={**stage, "num_tasks": 11}
     )
     feed = next(feed for feed in FEEDS if feed.table == "live")
-    values = [row.SerializeToString() for row in (newer, *rows)]
+    application = LiveRow(**{**envelope, "row_seq": 10}, cluster="a", tenant="x", application={"status": "running"})
+    values = [row.SerializeToString() for row in (application, newer, *rows)]
     for name, table in make_batch(feed, Records(0, np.arange(len(values)), values), "topic").tables:
         client.insert_arrow(name, table)
     client.command("OPTIMIZE TABLE live FINAL")
     found = queries.run(client, "app-1")
 
-    assert client.query("SELECT count() FROM live").result_rows == [(5,)]
+    assert client.query("SELECT count() FROM live").result_rows == [(6,)]
     assert found is not None
     assert [each.num_tasks for each in found.stages] == [11]
+
+
+def test_replies_count_the_rows_that_were_read(plain: Client) -> None:
+    """The summary of a reply contains the number of rows that the engine read, not the number of result rows."""
+    plain.insert_arrow("t", ROWS)
+    result = plain.query("SELECT sum(number) FROM t")
+
+    assert result.summary["read_rows"] == "1000"
