@@ -194,6 +194,10 @@ bench-kernel: | setup ## measure the kernel against Python's decoder (ARGS=--wri
 bench-loader: | setup ## measure how fast the loader writes facts to the store
 	$(BIN)/python -m tests.bench.bench_loader $(ARGS)
 
+.PHONY: bench-store
+bench-store: | setup ## measure what panels and commands read in a store of 10^7 tasks (ten minutes; ARGS="--tasks N" for more)
+	$(BIN)/python -m tests.bench.bench_store $(ARGS)
+
 .PHONY: bench-parse
 bench-parse: | setup ## measure the event log reader against cat and DuckDB (idle machine; ARGS=--write records it)
 	$(BIN)/python -m tests.bench.bench_parse $(ARGS)

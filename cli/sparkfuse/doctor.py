@@ -170,12 +170,15 @@ def _store(settings: Settings) -> Iterator[Check]:
     name = "store"
     try:
         client = connect(settings)
-        tables = client.query("SHOW TABLES LIKE 'live'").result_rows
+        tables = client.query("SHOW TABLES LIKE 'application_rows'").result_rows
         if not tables:
             yield Check(name, FAILED, f"{settings.clickhouse_url} has no tables", "start the loader, or read its log")
             return
         yield Check(name, OK, f"{settings.clickhouse_url} answers")
-        recent = "SELECT uniqExact(app_id) FROM live WHERE window_end_ms > toUnixTimestamp64Milli(now64(3)) - 900000"
+        recent = (
+            "SELECT uniqExact(app_id) FROM application_rows "
+            "WHERE window_end_ms > toUnixTimestamp64Milli(now64(3)) - 900000"
+        )
         [[applications]] = client.query(recent).result_rows
     except (StoreUnavailableError, Error) as error:
         yield Check(name, FAILED, str(error).splitlines()[0], "check SPARKFUSE_CLICKHOUSE_URL and the store")

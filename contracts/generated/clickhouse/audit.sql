@@ -34,7 +34,11 @@ CREATE TABLE IF NOT EXISTS audit (
   `currency` Nullable(String),
   `kafka_partition` Int32,
   `kafka_offset` Int64,
-  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')
+  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC'),
+  INDEX by_app_id app_id TYPE bloom_filter(0.001) GRANULARITY 1,
+  INDEX by_at_ms at_ms TYPE minmax GRANULARITY 1
 ) ENGINE = ReplacingMergeTree()
+PARTITION BY toYYYYMM(inserted_at)
 ORDER BY (sequence, epoch)
 TTL toDateTime(inserted_at) + INTERVAL 400 DAY
+SETTINGS ttl_only_drop_parts = 1

@@ -8,7 +8,10 @@ CREATE TABLE IF NOT EXISTS dead_letters (
   `seen_ms` Nullable(Int64),
   `kafka_partition` Int32,
   `kafka_offset` Int64,
-  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')
+  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC'),
+  INDEX by_seen_ms seen_ms TYPE minmax GRANULARITY 1
 ) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(inserted_at)
 ORDER BY (kafka_partition, kafka_offset)
 TTL toDateTime(inserted_at) + INTERVAL 30 DAY
+SETTINGS ttl_only_drop_parts = 1

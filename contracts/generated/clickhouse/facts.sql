@@ -282,7 +282,10 @@ CREATE TABLE IF NOT EXISTS facts (
   `kind` LowCardinality(String),
   `kafka_partition` Int32,
   `kafka_offset` Int64,
-  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')
+  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC'),
+  INDEX by_app_id app_id TYPE bloom_filter(0.001) GRANULARITY 1
 ) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(inserted_at)
 ORDER BY (app_id, app_start_ms, event_id)
 TTL toDateTime(inserted_at) + INTERVAL 30 DAY
+SETTINGS ttl_only_drop_parts = 1

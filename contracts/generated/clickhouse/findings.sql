@@ -22,7 +22,10 @@ CREATE TABLE IF NOT EXISTS findings (
   `precision_target` Nullable(Float64),
   `kafka_partition` Int32,
   `kafka_offset` Int64,
-  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')
+  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC'),
+  INDEX by_finding_id finding_id TYPE bloom_filter(0.001) GRANULARITY 1
 ) ENGINE = ReplacingMergeTree()
-ORDER BY (finding_id, updated_ms)
+PARTITION BY toYYYYMM(inserted_at)
+ORDER BY (updated_ms, finding_id)
 TTL toDateTime(inserted_at) + INTERVAL 400 DAY
+SETTINGS ttl_only_drop_parts = 1

@@ -199,7 +199,10 @@ CREATE TABLE IF NOT EXISTS history (
   `row` LowCardinality(String),
   `kafka_partition` Int32,
   `kafka_offset` Int64,
-  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')
+  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC'),
+  INDEX by_app_id app_id TYPE bloom_filter(0.001) GRANULARITY 1
 ) ENGINE = ReplacingMergeTree()
+PARTITION BY toYYYYMM(inserted_at)
 ORDER BY (app_id, app_start_ms, app_attempt, row, ifNull(stage_stage_id, -1), ifNull(stage_stage_attempt, -1), ifNull(query_query_id, -1))
 TTL toDateTime(inserted_at) + INTERVAL 400 DAY
+SETTINGS ttl_only_drop_parts = 1

@@ -414,7 +414,11 @@ CREATE TABLE IF NOT EXISTS live (
   `row` LowCardinality(String),
   `kafka_partition` Int32,
   `kafka_offset` Int64,
-  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')
+  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC'),
+  INDEX by_app_id app_id TYPE bloom_filter(0.001) GRANULARITY 1,
+  INDEX by_window_end_ms window_end_ms TYPE minmax GRANULARITY 1
 ) ENGINE = ReplacingMergeTree()
-ORDER BY (app_id, app_start_ms, app_attempt, row_seq, ifNull(row_epoch_ms, 0), ifNull(cluster, 'default'), ifNull(tenant, 'default'))
+PARTITION BY toDate(inserted_at)
+ORDER BY (row, app_id, app_start_ms, app_attempt, row_seq, ifNull(row_epoch_ms, 0), ifNull(cluster, 'default'), ifNull(tenant, 'default'))
 TTL toDateTime(inserted_at) + INTERVAL 90 DAY
+SETTINGS ttl_only_drop_parts = 1

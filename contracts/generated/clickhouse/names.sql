@@ -17,7 +17,10 @@ CREATE TABLE IF NOT EXISTS names (
   `updated_ms` Int64,
   `kafka_partition` Int32,
   `kafka_offset` Int64,
-  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')
+  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC'),
+  INDEX by_app_id app_id TYPE bloom_filter(0.001) GRANULARITY 1
 ) ENGINE = ReplacingMergeTree(updated_ms)
+PARTITION BY toYYYYMM(inserted_at)
 ORDER BY (app_id, app_start_ms, app_attempt, kind, if(kind = 'query', ifNull(query_id, -1), -1), ifNull(stage_id, -1))
 TTL toDateTime(inserted_at) + INTERVAL 400 DAY
+SETTINGS ttl_only_drop_parts = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
@@ -24,7 +25,12 @@ class Shape:
 
     A new row replaces the row with the same key. If the table has a ``version`` column, the row with the larger version
     wins. ``more`` lists further expressions of the sorting key: those for fields that are absent in some kinds of
-    records.
+    records. ``first`` lists columns of the store that precede the key in the order of the table. ``indexes`` maps
+    columns that are not at the start of the sorting key to the type of their skip index.
+
+    If ``partition`` is given, the table has one partition for each day or month of arrival, so that expired rows are
+    dropped as whole parts. The time of an event would not do: a batch would be several blocks, which are not stored
+    atomically.
     """
 
     message: str
@@ -32,23 +38,41 @@ class Shape:
     version: str | None
     days: int | None
     more: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+    partition: str | None = None
+    indexes: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def certain(self) -> tuple[str, ...]:
         """The columns that cannot be NULL, because they are the sorting key or the version of the table."""
         return (*self.key, self.version) if self.version else self.key
 
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The expressions of the sorting key."""
+        return (*self.first, *self.key, *self.more)
+
+
+DAY = "toDate(inserted_at)"
+MONTH = "toYYYYMM(inserted_at)"
+# A part of one day or month has the rows of many applications, and most parts do not have a given application.
+_IDS = "bloom_filter(0.001)"
+_TIMES = "minmax"
 
 # The key identifies a record, so ClickHouse merges two rows of the same record into one.
 SHAPES: Mapping[str, Shape] = {
-    "facts": Shape("Fact", ("app_id", "app_start_ms", "event_id"), None, 30),
-    # Rows of two epochs are different rows; a row without an epoch was written before epochs existed.
+    "facts": Shape("Fact", ("app_id", "app_start_ms", "event_id"), None, 30, partition=DAY, indexes={"app_id": _IDS}),
+    # Rows of one kind lie together, because a query reads one kind. Rows of two epochs are different rows; a row
+    # without an epoch was written before epochs existed.
     "live": Shape(
         "LiveRow",
         ("app_id", "app_start_ms", "app_attempt", "row_seq"),
         None,
         90,
         ("ifNull(row_epoch_ms, 0)", "ifNull(cluster, 'default')", "ifNull(tenant, 'default')"),
+        ("row",),
+        DAY,
+        {"app_id": _IDS, "window_end_ms": _TIMES},
     ),
     # One row for the application and one for each stage attempt. If a run is sent again, the new rows replace the
     # earlier rows.
@@ -58,6 +82,8 @@ SHAPES: Mapping[str, Shape] = {
         None,
         400,
         ("ifNull(stage_stage_id, -1)", "ifNull(stage_stage_attempt, -1)", "ifNull(query_query_id, -1)"),
+        partition=MONTH,
+        indexes={"app_id": _IDS},
     ),
     # One row for each query and each stage; a later name replaces an earlier name.
     "names": Shape(
@@ -66,8 +92,13 @@ SHAPES: Mapping[str, Shape] = {
         "updated_ms",
         400,
         ("if(kind = 'query', ifNull(query_id, -1), -1)", "ifNull(stage_id, -1)"),
+        partition=MONTH,
+        indexes={"app_id": _IDS},
     ),
-    "findings": Shape("Finding", ("finding_id", "updated_ms"), None, 400),
+    # The history of all findings in the order of time; the table current_findings has the latest version of each.
+    "findings": Shape(
+        "Finding", ("updated_ms", "finding_id"), None, 400, partition=MONTH, indexes={"finding_id": _IDS}
+    ),
     "baselines": Shape(
         "Baseline",
         ("job_key", "stage_fingerprint"),
@@ -77,9 +108,30 @@ SHAPES: Mapping[str, Shape] = {
         ("ifNull(cluster, 'default')", "ifNull(tenant, 'default')"),
     ),
     "feedback": Shape("Feedback", ("finding_id", "person"), "at_ms", None),
-    "audit": Shape("AuditRecord", ("sequence", "epoch"), None, 400),
-    "receipts": Shape("Receipt", ("app_id", "at_ms", "receipt_id"), None, 400),
-    "dead_letters": Shape("DeadLetter", ("kafka_partition", "kafka_offset"), None, 30),
+    "audit": Shape(
+        "AuditRecord",
+        ("sequence", "epoch"),
+        None,
+        400,
+        partition=MONTH,
+        indexes={"app_id": _IDS, "at_ms": _TIMES},
+    ),
+    "receipts": Shape(
+        "Receipt",
+        ("app_id", "at_ms", "receipt_id"),
+        None,
+        400,
+        partition=MONTH,
+        indexes={"app_id": _IDS, "at_ms": _TIMES},
+    ),
+    "dead_letters": Shape(
+        "DeadLetter",
+        ("kafka_partition", "kafka_offset"),
+        None,
+        30,
+        partition=DAY,
+        indexes={"seen_ms": _TIMES},
+    ),
 }
 
 
@@ -146,11 +198,18 @@ def _nullable(field: Field, schema: Schema) -> str:
 def create_table(table: str, schema: Schema) -> str:
     """Return the statement CREATE TABLE IF NOT EXISTS for one table."""
     shape = SHAPES[table]
-    listed = ",\n  ".join(f"`{column.name}` {column.type}" for column in columns(table, schema))
-    engine = f"ReplacingMergeTree({shape.version or ''})"
-    until = f"\nTTL toDateTime(inserted_at) + INTERVAL {shape.days} DAY" if shape.days else ""
-    order = ", ".join((*shape.key, *shape.more))
-    return f"CREATE TABLE IF NOT EXISTS {table} (\n  {listed}\n) ENGINE = {engine}\nORDER BY ({order}){until}\n"
+    listed = [f"`{column.name}` {column.type}" for column in columns(table, schema)]
+    listed += [f"INDEX by_{name} {name} TYPE {kind} GRANULARITY 1" for name, kind in shape.indexes.items()]
+    lines = [f"CREATE TABLE IF NOT EXISTS {table} (", ",\n".join(f"  {each}" for each in listed)]
+    lines.append(f") ENGINE = ReplacingMergeTree({shape.version or ''})")
+    if shape.partition:
+        lines.append(f"PARTITION BY {shape.partition}")
+    lines.append(f"ORDER BY ({', '.join(shape.order)})")
+    if shape.days:
+        lines.append(f"TTL toDateTime(inserted_at) + INTERVAL {shape.days} DAY")
+    if shape.partition:
+        lines.append("SETTINGS ttl_only_drop_parts = 1")
+    return "\n".join(lines) + "\n"
 
 
 def as_data(schema: Schema) -> Mapping[str, object]:

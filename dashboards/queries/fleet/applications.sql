@@ -16,11 +16,10 @@ SELECT
 FROM (
   SELECT *
   FROM live
-  WHERE view = 'app_live' AND window_end_ms BETWEEN ${__from} AND ${__to}
+  WHERE row = 'application' AND window_end_ms BETWEEN ${__to} - 120000 AND ${__to}
   ORDER BY row_epoch_ms DESC, row_seq DESC
   LIMIT 1 BY app_id, app_start_ms
 )
-WHERE application_status = 'running' AND window_end_ms >= ${__to} - 120000
-  AND ifNull(application_driver_silent_ms, 0) <= 120000
+WHERE application_status = 'running' AND ifNull(application_driver_silent_ms, 0) <= 120000
 ORDER BY elapsed DESC
 LIMIT 500

@@ -11,7 +11,7 @@ SELECT
   fromUnixTimestamp64Milli(assumeNotNull(window_end_ms)) AS seen
 FROM live
 WHERE app_id = ${app_id:sqlstring}
-  AND app_start_ms = (SELECT max(app_start_ms) FROM live WHERE app_id = ${app_id:sqlstring})
-  AND view = 'executor_live'
+  AND app_start_ms = (SELECT max(app_start_ms) FROM application_rows WHERE app_id = ${app_id:sqlstring})
+  AND row = 'executor'
 ORDER BY row_epoch_ms DESC, row_seq DESC
 LIMIT 1 BY executor_executor_id

@@ -11,7 +11,9 @@ SELECT
 FROM (
   SELECT *
   FROM findings
-  WHERE arrayExists(run -> run.app_id = ${app_id:sqlstring}, runs)
+  WHERE (updated_ms, finding_id) IN (
+    SELECT updated_ms, finding_id FROM finding_runs WHERE app_id = ${app_id:sqlstring}
+  )
   ORDER BY updated_ms DESC
   LIMIT 1 BY finding_id
 )

@@ -4,6 +4,6 @@ SELECT
   concat('executor ', assumeNotNull(executor_executor_id)) AS executor,
   max(executor_gc_share) AS gc
 FROM live
-WHERE app_id = ${app_id:sqlstring} AND view = 'executor_live' AND window_end_ms BETWEEN ${__from} AND ${__to}
+WHERE app_id = ${app_id:sqlstring} AND row = 'executor' AND window_end_ms BETWEEN ${__from} AND ${__to}
 GROUP BY time, executor
 ORDER BY time, executor

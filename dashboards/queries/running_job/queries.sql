@@ -1,6 +1,6 @@
 -- The latest row of each query of the run, with the name that detection gave it.
 WITH
-  (SELECT max(app_start_ms) FROM live WHERE app_id = ${app_id:sqlstring}) AS started,
+  (SELECT max(app_start_ms) FROM application_rows WHERE app_id = ${app_id:sqlstring}) AS started,
   named AS (
     SELECT query_id, argMax(name, updated_ms) AS name, argMax(sources, updated_ms) AS sources,
       argMax(sink, updated_ms) AS sink
@@ -11,7 +11,7 @@ WITH
   latest AS (
     SELECT *
     FROM live
-    WHERE app_id = ${app_id:sqlstring} AND app_start_ms = started AND view = 'query_live'
+    WHERE app_id = ${app_id:sqlstring} AND app_start_ms = started AND row = 'query'
     ORDER BY row_epoch_ms DESC, row_seq DESC
     LIMIT 1 BY query_query_id
   )

@@ -8,7 +8,7 @@ SELECT
   application_failed_tasks AS failed_tasks,
   application_executors AS executors,
   application_disk_spilled_bytes AS spilled
-FROM live
-WHERE app_id = ${app_id:sqlstring} AND view = 'app_live'
+FROM application_rows
+WHERE app_id = ${app_id:sqlstring} AND row = 'application'
 ORDER BY app_start_ms DESC, row_epoch_ms DESC, row_seq DESC
 LIMIT 1

@@ -1,11 +1,13 @@
 -- The latest row of each stage attempt, and the median duration in earlier runs of the job.
--- Earlier runs have the same application name except for its digits, because dates and ids differ between runs.
+-- Earlier runs started at most 30 days before and have the same application name except for its digits, because dates
+-- and ids differ between runs.
 WITH
-  (SELECT max(app_start_ms) FROM live WHERE app_id = ${app_id:sqlstring}) AS started,
+  (SELECT max(app_start_ms) FROM application_rows WHERE app_id = ${app_id:sqlstring}) AS started,
   runs AS (
     SELECT app_id, app_start_ms, replaceRegexpAll(any(application_name), '[0-9]+', '#') AS job
-    FROM live
-    WHERE view = 'app_live' AND application_name IS NOT NULL
+    FROM application_rows
+    WHERE row = 'application' AND application_name IS NOT NULL
+      AND app_start_ms BETWEEN started - 2592000000 AND started
     GROUP BY app_id, app_start_ms
   ),
   earlier AS (
@@ -31,7 +33,7 @@ WITH
   latest AS (
     SELECT *
     FROM live
-    WHERE app_id = ${app_id:sqlstring} AND app_start_ms = started AND view = 'stage_live'
+    WHERE app_id = ${app_id:sqlstring} AND app_start_ms = started AND row = 'stage'
     ORDER BY row_epoch_ms DESC, row_seq DESC
     LIMIT 1 BY stage_stage_id, stage_stage_attempt
   )

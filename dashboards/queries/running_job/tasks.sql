@@ -1,9 +1,9 @@
 -- Running tasks, longest stalled first; a task without a row for 45 s has ended or lost its executor.
 WITH (
-  SELECT (max(app_start_ms), maxIf(window_end_ms, view = 'app_live'))
-  FROM live
+  SELECT (max(app_start_ms), maxIf(window_end_ms, row = 'application'))
+  FROM application_rows
   WHERE app_id = ${app_id:sqlstring}
-    AND app_start_ms = (SELECT max(app_start_ms) FROM live WHERE app_id = ${app_id:sqlstring})
+    AND app_start_ms = (SELECT max(app_start_ms) FROM application_rows WHERE app_id = ${app_id:sqlstring})
 ) AS newest
 SELECT
   concat(toString(task_stage_id), '.', toString(task_stage_attempt)) AS stage,
@@ -21,7 +21,7 @@ SELECT
 FROM (
   SELECT *
   FROM live
-  WHERE app_id = ${app_id:sqlstring} AND app_start_ms = newest.1 AND view = 'task_live'
+  WHERE app_id = ${app_id:sqlstring} AND app_start_ms = newest.1 AND row = 'task'
   ORDER BY row_epoch_ms DESC, row_seq DESC
   LIMIT 1 BY task_task_id
 )

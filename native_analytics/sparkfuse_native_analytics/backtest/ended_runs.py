@@ -148,7 +148,7 @@ def _live_runs(client: Client, job_key: str | None) -> Iterator[Run]:
     columns = ", ".join(f"application_{name} AS {name}" for name in _APPLICATION)
     last = f"""
         SELECT app_id, app_start_ms, app_attempt, {columns}
-        FROM live WHERE row = 'application'
+        FROM application_rows WHERE row = 'application'
         ORDER BY row_epoch_ms DESC, row_seq DESC LIMIT 1 BY app_id, app_start_ms, app_attempt
     """
     rows = {(row["app_id"], row["app_start_ms"], row["app_attempt"]): row for row in ask(client, last)}

@@ -11,17 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkfuse_native_analytics.loader.derived import DERIVED
 from sparkfuse_native_analytics.loader.feed import TICK, Feed
-from sparkfuse_native_analytics.store.columns import (
-    ENDED_STAGES,
-    LOGGED_STAGES,
-    STAGE,
-    ended_stage_columns,
-    logged_stage_columns,
-)
 
 Offsets = npt.NDArray[np.int64]
-RUNNING = "running"
 
 
 @dataclass(frozen=True)
@@ -69,8 +62,7 @@ def make_batch(feed: Feed, records: Records, topic_id: str) -> Batch:
     rows, kept, lacking = _with_keys(feed, rows, kept)
     reasons |= lacking
     own = _table(feed, rows, records.partition, records.offsets[kept])
-    derive = _DERIVED.get(feed.table)
-    derived = (derive(own),) if derive else ()
+    derived = tuple(derive(own) for derive in DERIVED.get(feed.table, ()))
     return Batch(
         tables=tuple((name, table) for name, table in (*derived, (feed.table, own)) if table.num_rows),
         rejected=tuple(_rejected(records, index, reasons[index]) for index in sorted(reasons)),
@@ -118,27 +110,6 @@ def _table(feed: Feed, rows: pa.Table, partition: int, offsets: Offsets) -> pa.T
     columns["kafka_offset"] = pa.array(offsets)
     # One chunk is one block of the insert, and ClickHouse stores a block completely or not at all.
     return pa.table(columns).combine_chunks()
-
-
-def _ended_stages(live: pa.Table) -> tuple[str, pa.Table]:
-    if f"{STAGE}_status" not in live.column_names:
-        return ENDED_STAGES, live.slice(0, 0)
-    ended = pc.and_(pc.equal(live["row"], STAGE), pc.not_equal(live[f"{STAGE}_status"], RUNNING))
-    rows = live.filter(ended)  # a null in the mask counts as false
-    names = {name: column.name for name, column in ended_stage_columns().items() if column.name in live.column_names}
-    return ENDED_STAGES, pa.table({name: rows[source] for name, source in names.items()}).combine_chunks()
-
-
-def _logged_stages(history: pa.Table) -> tuple[str, pa.Table]:
-    """Return stages from event logs in the columns of ended_stages; row_seq is 0, because logs do not number rows."""
-    rows = history.filter(pc.equal(history["row"], STAGE))
-    names = {name: source for name, source in logged_stage_columns().items() if source in history.column_names}
-    columns = {name: rows[source] for name, source in names.items()}
-    columns["row_seq"] = pa.array(np.zeros(rows.num_rows, dtype=np.int64))
-    return LOGGED_STAGES, pa.table(columns).combine_chunks()
-
-
-_DERIVED = {"live": _ended_stages, "history": _logged_stages}
 
 
 def _rejected(records: Records, index: int, reason: str) -> Rejected:

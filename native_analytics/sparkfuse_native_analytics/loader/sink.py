@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ IN_FLIGHT_SECONDS = 120.0
 _IN_FLIGHT = """
 SELECT count() FROM system.processes WHERE query_kind = 'Insert' AND positionCaseInsensitive(query, {table:String}) > 0
 """
+_ARRIVED = pa.timestamp("ms", tz="UTC")
 _log = logging.getLogger("sparkfuse.loader")
 
 
@@ -47,9 +49,14 @@ class Sink:
     def store(self, batch: Batch) -> None:
         """Store the tables of a batch in order; ClickHouse ignores a table that was already stored with the same token.
 
+        The time of arrival is that of the first attempt: it selects the partition of the table, and a token is known in
+        its own partition only.
+
         Raises StoppedError.
         """
-        for name, table in batch.tables:
+        arrived_ms = time.time_ns() // 1_000_000
+        for name, rows in batch.tables:
+            table = rows.append_column("inserted_at", pa.array([arrived_ms] * rows.num_rows, _ARRIVED))
             retrying = self._retrying(name, tenacity.retry_if_exception_type((ClickHouseError, OSError)))
             try:
                 retrying(self._insert, name, table, batch.token)

@@ -83,14 +83,14 @@ WHERE {_ATTEMPT} AND allocated_core_ms IS NOT NULL
 ORDER BY row_epoch_ms DESC, row_seq DESC
 LIMIT 1
 """
-_RUNS_ON_HOST = f"""
-SELECT app_id, app_attempt, app_start_ms, uniqExact({_EXECUTOR_ID}) AS executors,
-       uniqExactIf({_EXECUTOR_ID}, row = 'executor_loss') AS lost_executors, max(window_end_ms) AS seen_ms
-FROM live
-WHERE {_ROWS} AND inserted_at >= fromUnixTimestamp64Milli({{since_ms:Int64}}) AND {_HOST} = {{host:String}}
+_RUNS_ON_HOST = """
+SELECT app_id, app_attempt, app_start_ms, uniqExact(executor_id) AS executors,
+       uniqExactIf(executor_id, lost) AS lost_executors, max(seen_ms) AS seen_ms
+FROM host_executors
+WHERE host = {host:String} AND inserted_at >= fromUnixTimestamp64Milli({since_ms:Int64})
 GROUP BY app_id, app_attempt, app_start_ms
 ORDER BY seen_ms DESC, app_start_ms DESC, app_id
-LIMIT {{limit:UInt32}}
+LIMIT {limit:UInt32}
 """
 
 

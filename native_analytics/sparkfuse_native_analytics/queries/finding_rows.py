@@ -62,7 +62,15 @@ class Finding:
 
 
 SEVERITIES = ("critical", "warning", "info")
-# The latest version of each finding, from a few narrow columns; only the rows that are returned are read completely.
+# The latest version of each finding, from a small table; the versions that are returned are read by their key.
+_CURRENT = """
+SELECT finding_id, updated_ms AS latest_ms, tuple(state, severity, job_key, team, started_ms) AS latest,
+       indexOf(['critical', 'warning', 'info'], ifNull(latest.2, '')) AS place,
+       if(place = 0, 4, place) AS rank, -ifNull(latest.5, 0) AS minus_started_ms
+FROM current_findings FINAL
+WHERE {versions}
+"""
+# The latest version of each finding that names a host or an application; a newer version may not name it.
 _LATEST = """
 SELECT finding_id, max(updated_ms) AS latest_ms,
        argMax(tuple(state, severity, job_key, team, started_ms), updated_ms) AS latest,
@@ -73,19 +81,20 @@ WHERE {versions}
 GROUP BY finding_id
 """
 _FINDINGS = f"""
-SELECT {names(Finding)} FROM findings FINAL
-WHERE (finding_id, updated_ms) IN (
-    SELECT finding_id, latest_ms FROM ({_LATEST})
+WITH chosen AS (
+    SELECT finding_id, latest_ms FROM ({{latest}})
     WHERE {{chosen}}
     ORDER BY {{order}}
     LIMIT {{{{limit:UInt32}}}}
 )
+SELECT {names(Finding)} FROM findings FINAL
+WHERE (updated_ms, finding_id) IN (SELECT latest_ms, finding_id FROM chosen)
 """
 _AFTER = """ AND (rank, minus_started_ms, finding_id)
     > ({rank:Int32}, {minus_started_ms:Int64}, {after_id:String})"""
-_COUNTS = f"""
-SELECT ifNull(latest.2, '') AS severity, ifNull(latest.4, '') AS team, count() AS findings FROM ({_LATEST})
-WHERE {{chosen}}
+_COUNTS = """
+SELECT ifNull(latest.2, '') AS severity, ifNull(latest.4, '') AS team, count() AS findings FROM ({latest})
+WHERE {chosen}
 GROUP BY severity, team
 ORDER BY severity, team
 LIMIT 10000
@@ -93,7 +102,8 @@ LIMIT 10000
 _VERSIONS = {
     "finding_id": "finding_id = {finding_id:String}",
     "since_ms": "updated_ms >= {since_ms:Int64}",
-    "app_id": "has(runs.app_id, {app_id:String})",
+    "app_id": """(updated_ms, finding_id) IN (
+        SELECT updated_ms, finding_id FROM finding_runs FINAL WHERE app_id = {app_id:String})""",
     # A name such as node-1 must not select node-10, so the description is compared word by word.
     "host": """scope = concat('host:', {host:String})
         OR arrayExists(run -> has(mapValues(run.evidence), {host:String}), runs)
@@ -202,24 +212,25 @@ def count_findings(client: Client, wanted: FindingFilter) -> list[FindingCount]:
 
     Raises StoreEmptyError.
     """
-    versions, chosen, values = _conditions(wanted)
-    return select(client, FindingCount, _COUNTS.format(versions=versions, chosen=chosen), values)
+    latest, chosen, values = _conditions(wanted)
+    return select(client, FindingCount, _COUNTS.format(latest=latest, chosen=chosen), values)
 
 
 def _select(client: Client, wanted: FindingFilter, order: str, values: dict[str, object]) -> list[Finding]:
-    versions, chosen, chosen_values = _conditions(wanted)
+    latest, chosen, chosen_values = _conditions(wanted)
     if "rank" in values:
         chosen += _AFTER
-    sql = _FINDINGS.format(versions=versions, chosen=chosen, order=order)
+    sql = _FINDINGS.format(latest=latest, chosen=chosen, order=order)
     return [_finding(row) for row in fetch(client, sql, {**chosen_values, **values})]
 
 
 def _conditions(wanted: FindingFilter) -> tuple[str, str, dict[str, object]]:
-    """Return the conditions on versions and on the latest version, and the parameters that they use."""
+    """Return the statement of the latest versions, the condition on them, and the parameters that both use."""
     values = {name: value for name, value in dataclasses.asdict(wanted).items() if value}
     versions = [f"({sql})" for name, sql in _VERSIONS.items() if name in values]
     chosen = [sql for name, sql in _CHOSEN.items() if name in values]
-    return " AND ".join(versions) or "1", " AND ".join(chosen) or "1", values
+    latest = _LATEST if wanted.app_id or wanted.host else _CURRENT
+    return latest.format(versions=" AND ".join(versions) or "1"), " AND ".join(chosen) or "1", values
 
 
 def _finding(row: dict[str, Any]) -> Finding:

@@ -38,17 +38,19 @@ class FuseStep:
 
 _SAME = "gate, rule, action, mode, app_id, app_attempt, app_start_ms, query_id, stage_id, stage_attempt, task_id"
 _ENDS = "reason, signal_id, finding_id, observed"
+# The table's column is meant, not the selected one, because an index on the column finds the time.
+_WANTED = """({app_id:String} = '' OR app_id = {app_id:String})
+      AND ({since_ms:Int64} = 0 OR %s.at_ms >= {since_ms:Int64})"""
 _STEPS = f"""
 SELECT * FROM (
     SELECT ifNull(at_ms, 0) AS at_ms, ifNull(actor, '') AS actor, ifNull(step, '') AS step, outcome, {_SAME},
            NULL AS freed_tasks, NULL AS unfreed_tasks, {_ENDS}
-    FROM audit FINAL
+    FROM audit FINAL WHERE {_WANTED % "audit"}
     UNION ALL
     SELECT at_ms, 'hook' AS actor, ifNull(outcome, '') AS step, NULL AS outcome, {_SAME}, freed_tasks, unfreed_tasks,
            {_ENDS}
-    FROM receipts FINAL
+    FROM receipts FINAL WHERE {_WANTED % "receipts"}
 ) AS steps
-WHERE ({{app_id:String}} = '' OR app_id = {{app_id:String}}) AND at_ms >= {{since_ms:Int64}}
 ORDER BY at_ms DESC, actor, step
 LIMIT {{limit:UInt32}}
 """

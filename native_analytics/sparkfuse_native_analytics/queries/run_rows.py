@@ -10,7 +10,7 @@ from typing import Any
 from clickhouse_connect.driver.client import Client
 
 from sparkfuse_native_analytics.queries.run_filter import RunFilter, RunPlace
-from sparkfuse_native_analytics.queries.select import fetch, names, select
+from sparkfuse_native_analytics.queries.select import fetch, names, newest_first, select
 from sparkfuse_rules.knowledge.identity import identify
 
 RUNNING = "running"
@@ -159,9 +159,10 @@ SELECT {", ".join(name for name in names(Run).split(", ") if name not in _IDENTI
 FROM applications
 WHERE app_start_ms >= {{since_ms:Int64}}
   AND ({{until_ms:Int64}} = 0 OR app_start_ms <= {{until_ms:Int64}})
+  AND ({{after_id:String}} = '' OR app_start_ms <= {{after_start_ms:Int64}})
   AND ({{after_id:String}} = '' OR (app_start_ms, app_id, app_attempt)
        < ({{after_start_ms:Int64}}, {{after_id:String}}, {{after_attempt:Int32}}))
-  AND (empty({{app_ids:Array(String)}}) OR has({{app_ids:Array(String)}}, app_id))
+  AND (empty({{app_ids:Array(String)}}) OR app_id IN {{app_ids:Array(String)}})
   AND ({{status:String}} = '' OR status = {{status:String}})
   AND ({{user:String}} = '' OR user_name = {{user:String}})
   AND ({{cluster:String}} = '' OR cluster = {{cluster:String}})
@@ -228,8 +229,8 @@ def runs(client: Client, limit: int = 50, *, job_key: str | None = None, since_m
 def find_runs(client: Client, wanted: RunFilter, limit: int, after: RunPlace | None = None) -> RunPage:
     """Return at most ``limit`` runs, newest first; with ``after``, those that follow this place.
 
-    The job key, the owner and the team are not columns of the store but are computed here, so a page may need several
-    reads. After ``MOST_READ`` runs the page ends, and ``next`` continues the search.
+    The job key, the owner and the team are computed here, so a page may need several reads. After ``MOST_READ`` runs
+    the page ends, and ``next`` continues the search.
 
     Raises StoreEmptyError.
     """
@@ -348,8 +349,7 @@ def _sum(values: Iterable[int | None]) -> int | None:
 
 def _select(client: Client, wanted: RunFilter, limit: int, after: RunPlace | None) -> list[Run]:
     place = after or RunPlace(0, "", 0)
-    parameters = {
-        "since_ms": wanted.since_ms,
+    chosen = {
         "until_ms": wanted.until_ms,
         "user": wanted.user,
         "cluster": wanted.cluster,
@@ -361,7 +361,13 @@ def _select(client: Client, wanted: RunFilter, limit: int, after: RunPlace | Non
         "after_attempt": place.app_attempt,
         "limit": limit,
     }
-    return [_with_identity(row) for row in fetch(client, _APPLICATIONS, parameters)]
+    rows: list[dict[str, Any]] = []
+    newest_ms = after.app_start_ms if after else wanted.until_ms or None
+    for since_ms in [wanted.since_ms] if wanted.app_ids else newest_first(wanted.since_ms, newest_ms):
+        rows = fetch(client, _APPLICATIONS, {**chosen, "since_ms": since_ms})
+        if len(rows) == limit:
+            break
+    return [_with_identity(row) for row in rows]
 
 
 def _with_identity(row: dict[str, Any]) -> Run:

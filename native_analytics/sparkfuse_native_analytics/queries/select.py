@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from clickhouse_connect.driver.client import Client
@@ -12,6 +13,9 @@ from clickhouse_connect.driver.exceptions import DatabaseError, OperationalError
 from sparkfuse_native_analytics.store.client import StoreUnavailableError, cause
 
 Row = TypeVar("Row")
+_HOUR_MS = 3_600_000
+# Most pages are full after the runs of a few hours, and each period is eight times as long as the one before.
+_PERIODS_MS = (6 * _HOUR_MS, 48 * _HOUR_MS, 384 * _HOUR_MS, 3072 * _HOUR_MS)
 _UNKNOWN_TABLE = "code: 60"
 
 
@@ -22,6 +26,16 @@ class StoreEmptyError(RuntimeError):
 def names(row_class: type[Any], prefix: str = "") -> str:
     """Return the fields of a dataclass as a list of columns."""
     return ", ".join(f"{prefix}{field.name}" for field in dataclasses.fields(row_class))
+
+
+def newest_first(since_ms: int, newest_ms: int | None) -> Iterator[int]:
+    """Yield the starts of longer and longer periods before ``newest_ms`` (default: now), the last one ``since_ms``.
+
+    A list that starts with the newest rows reads a short period first, and a longer one only if it is not full.
+    """
+    newest_ms = time.time_ns() // 1_000_000 if newest_ms is None else newest_ms
+    yield from (start for period in _PERIODS_MS if (start := newest_ms - period) > since_ms)
+    yield since_ms
 
 
 def select(client: Client, row_class: type[Row], sql: str, parameters: Mapping[str, object]) -> list[Row]:

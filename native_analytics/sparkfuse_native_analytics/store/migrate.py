@@ -26,13 +26,14 @@ from sparkfuse_native_analytics.store.columns import (
     column_list,
     column_names,
     contract_column_types,
+    source_names,
 )
 
 USAGE = 2
 UNAVAILABLE = 3
 _LIST_OF_PARTS = "Array(Tuple("
 _NUMBERED = re.compile(r"(\d{4})_\w+\.sql")
-_PLACEHOLDER = re.compile(r"\{(table|columns|names|missing):(\w+)\}|\{(database)\}")
+_PLACEHOLDER = re.compile(r"\{(table|columns|names|sources|missing):(\w+)(?: AS (\w+))?\}|\{(database)\}")
 _APPLIED_FILES = """
 CREATE TABLE IF NOT EXISTS schema_migrations (
   file String,
@@ -136,14 +137,12 @@ def _command(client: Client, statement: str, what: str) -> None:
 
 
 def _written(found: re.Match[str], database: str) -> str:
-    kind, table, _ = found.groups()
+    kind, table, new_name, _ = found.groups()
     if kind == "table":
-        return _ddl(table).strip().rstrip(";")
-    if kind == "names":
-        return column_names(table)
-    if kind == "missing":
-        return add_columns(table)
-    return column_list(table) if kind == "columns" else f"`{database}`"
+        ddl = _ddl(table).strip().rstrip(";")
+        return ddl.replace(f"EXISTS {table} (", f"EXISTS {new_name} (", 1) if new_name else ddl
+    written = {"names": column_names, "sources": source_names, "missing": add_columns, "columns": column_list}
+    return written[kind](table) if kind else f"`{database}`"
 
 
 def _ddl(table: str) -> str:

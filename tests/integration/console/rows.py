@@ -19,7 +19,7 @@ from sparkfuse_native_analytics.loader.batch import Records, make_batch
 from sparkfuse_native_analytics.loader.feed import FEEDS
 from sparkfuse_native_analytics.offline.application import Application, read_application
 from sparkfuse_native_analytics.offline.history_rows import baseline_messages, display_name_messages, history_rows
-from tests.integration.dashboards.scenario import arrow_rows
+from tests.integration.dashboards.scenario import arrow_rows, insert
 
 SLOW_APP = "local-1795270036831"
 """The id of the slower run of `store_slow_run`."""
@@ -49,7 +49,7 @@ def fill_console(client: Client) -> None:
     """Insert the rows of this file."""
     store(client, "live", [LIVE[case] for case in ("executor_added", "executor_removed", "executor_loss")])
     store(client, "live", hostile_rows())
-    client.insert_arrow("findings", arrow_rows("findings", [hostile_finding(), *many_findings()]))
+    insert(client, "findings", arrow_rows("findings", [hostile_finding(), *many_findings()]))
     client.insert_arrow("feedback", arrow_rows("feedback", verdicts()))
 
 

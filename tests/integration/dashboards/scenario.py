@@ -13,6 +13,7 @@ from sparkfuse_contracts.examples import examples, examples_of
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.tables import tables
 from sparkfuse_kernel import Decoder
+from sparkfuse_native_analytics.loader.derived import DERIVED
 
 APP = "app-20261121020000-0042"
 LIVE = examples_of(LiveRow)
@@ -69,8 +70,15 @@ def fill(client: Client) -> None:
         },
     }
     for table, rows in messages.items():
-        client.insert_arrow(table, arrow_rows(table, rows))
+        insert(client, table, arrow_rows(table, rows))
     client.insert_arrow("ended_stages", ended_stages())
+
+
+def insert(client: Client, table: str, rows: pa.Table) -> None:
+    """Insert rows into a table and into the tables that the loader derives from it."""
+    for name, derived in (derive(rows) for derive in DERIVED.get(table, ())):
+        client.insert_arrow(name, derived)
+    client.insert_arrow(table, rows)
 
 
 def arrow_rows(table: str, messages: Iterable[Message]) -> pa.Table:

@@ -19,7 +19,7 @@ FACTS = 100_000
 AHEAD = 50_000
 JUNK = 25
 TICKS = 200
-KILLS = 4
+KILLS = 20
 COUNTS = """
 SELECT count() AS rows, uniqExact(event_id) AS facts, uniqExact(kafka_partition, kafka_offset) AS places,
        sum(task_ended_run_ms) AS run_ms
@@ -81,7 +81,7 @@ def expected(number: int) -> dict[str, int]:
 def test_kills_neither_lose_nor_duplicate_rows(
     topics: tuple[str, str], settings: Settings, client: Client, make_loader: Callable[[str], Any], tmp_path: Path
 ) -> None:
-    """A loader that is killed four times while it loads 100,000 facts stores each fact once.
+    """A loader that is killed twenty times while it loads 100,000 facts stores each fact once.
 
     Each invalid record becomes a dead letter.
     """
