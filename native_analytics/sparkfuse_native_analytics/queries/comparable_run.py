@@ -29,7 +29,7 @@ FROM best_stages
 WHERE app_id = {app_id:String} AND app_start_ms = {app_start_ms:Int64} AND app_attempt = {app_attempt:Int32}
 """
 _CONFIGURATION = """
-SELECT application_started_configuration AS configuration FROM live
+SELECT application_started_configuration AS configuration FROM application_rows
 WHERE app_id = {app_id:String} AND app_start_ms = {app_start_ms:Int64} AND app_attempt = {app_attempt:Int32}
   AND row = 'application_started'
 ORDER BY row_epoch_ms DESC, row_seq DESC

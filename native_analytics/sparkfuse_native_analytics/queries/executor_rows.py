@@ -78,7 +78,8 @@ ORDER BY isNull(removed_ms) DESC, seen_ms DESC, executor_id
 LIMIT {{limit:UInt32}}
 """
 _ALLOCATION = f"""
-SELECT assumeNotNull(allocated_core_ms) AS core_ms, allocated_memory_mib_ms AS memory_mib_ms FROM live
+SELECT assumeNotNull(allocated_core_ms) AS core_ms, allocated_memory_mib_ms AS memory_mib_ms
+FROM application_rows
 WHERE {_ATTEMPT} AND allocated_core_ms IS NOT NULL
 ORDER BY row_epoch_ms DESC, row_seq DESC
 LIMIT 1

@@ -24,7 +24,7 @@ from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.runbooks import rule_runbook_url
 from tests.console_server import RunningConsole, serving
 from tests.integration.console.rows import HOST, HOSTILE_APP, fill_console
-from tests.integration.dashboards.scenario import arrow_rows, fill
+from tests.integration.dashboards.scenario import arrow_rows, fill, insert
 
 RULES = sorted(load_catalog())
 # The views whose findings are about a host.
@@ -51,7 +51,7 @@ def filled_console(store_url: str) -> Iterator[RunningConsole]:
     migrate(client)
     fill(client)
     fill_console(client)
-    client.insert_arrow("findings", arrow_rows("findings", map(example, RULES)))
+    insert(client, "findings", arrow_rows("findings", map(example, RULES)))
     with serving(f"{store_url}/{database}") as running:
         yield running
     administrator.command(f"DROP DATABASE {database}")
