@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 
 import pytest
 from clickhouse_connect.driver.client import Client
@@ -88,3 +89,32 @@ def test_interrupted_migration_can_be_repeated(last_release: Client) -> None:
 
     assert _contents(last_release) == before
     assert last_release.query("SELECT count() FROM application_rows FINAL").result_rows == derived
+
+
+def test_copy_interrupted_at_any_statement_loses_no_row(last_release: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the migration ends after any of the six statements that copy a table, the next migration keeps all rows."""
+    before = _contents(last_release)
+    for statements in range(1, 7):
+        with monkeypatch.context() as patched:
+            patched.setattr(migrator, "_command", _ends_after(statements))
+            with pytest.raises(ConnectionError, match="ended"):
+                migrate(last_release)
+    migrate(last_release)
+
+    assert _contents(last_release) == before
+
+
+def _ends_after(statements: int) -> Callable[[Client, str, str], None]:
+    """Return a function that runs statements, and fails after some statements of the file with partitions."""
+    ran = 0
+    command = migrator._command
+
+    def run(client: Client, statement: str, what: str) -> None:
+        nonlocal ran
+        if what == "0013_partitions.sql":
+            ran += 1
+            if ran > statements:
+                raise ConnectionError("the migration ended")
+        command(client, statement, what)
+
+    return run
