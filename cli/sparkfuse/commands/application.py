@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sparkfuse.commands import (
+    advise,
     baselines,
     canary,
     collector,
@@ -109,6 +110,7 @@ history.add_to(application)
 feedback.add_to(application)
 run.add_to(application)
 explain.add_to(application)
+advise.add_to(application)
 serve.add_to(application)
 share.add_to(application)
 ship.add_to(application)

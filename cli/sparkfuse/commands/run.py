@@ -51,7 +51,7 @@ def run(app_id: str, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     """
     from sparkfuse_native_analytics import queries
 
-    prices = _prices(home)
+    prices = prices_of(home)
     found = ask(home, lambda client: queries.run_report(client, app_id, prices, MAX_ROWS))
     if found is None:
         raise unknown_application(app_id)
@@ -71,7 +71,8 @@ def unknown_application(app_id: str, more: str = "") -> StartError:
     return StartError(f"the store has no application {app_id!r}{more}; `sparkfuse runs` lists applications", USAGE)
 
 
-def _prices(home: Path) -> Prices | None:
+def prices_of(home: Path) -> Prices | None:
+    """Return the prices of the stack in a folder; None if they are switched off. Raises StartError."""
     from sparkfuse_rules.errors import RuleError
     from sparkfuse_rules.prices import read_prices
 

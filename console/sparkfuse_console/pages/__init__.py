@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparkfuse_console.pages import comparison, documents, explanation, findings, hosts, jobs, runs, search
+from sparkfuse_console.pages import advice, comparison, documents, explanation, findings, hosts, jobs, runs, search
 from sparkfuse_console.site import Page
 
 # The type ``path`` accepts values that contain a slash, such as job keys.
@@ -12,6 +12,7 @@ PAGES: Mapping[str, Page] = {
     "/": findings.inbox,
     "/search": search.show,
     "/compare": comparison.show,
+    "/advice": advice.show,
     "/explain": explanation.show,
     "/runs": runs.index,
     "/runs/{app_id:path}": runs.show,

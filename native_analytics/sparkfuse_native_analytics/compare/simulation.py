@@ -115,10 +115,11 @@ class _Scheduled:
 
 
 def _attempts(run: Run, change: Change) -> Iterator[_Scheduled]:
+    most_busy = max((_busy_slots(each) for stage in run.stages for each in stage.attempts), default=0.0)
     for stage in run.stages:
         query_id = NO_QUERY if stage.sql_execution_id is None else stage.sql_execution_id
         for each in stage.attempts:
-            slots = run.slots(each.launched_ms, each.finished_ms) or _busy_slots(each)
+            slots = run.slots(each.launched_ms, each.finished_ms) or most_busy
             if each is not stage.main and FAILURES in change.without:
                 predicted = 0
             else:
@@ -128,7 +129,7 @@ def _attempts(run: Run, change: Change) -> Iterator[_Scheduled]:
 
 
 def _busy_slots(attempt: Attempt) -> float:
-    """Return the average number of busy slots, for runs whose executors are not known."""
+    """Return the average number of busy slots; if the executors of a run are not known, it has the largest of these."""
     active = attempt.finished_ms - attempt.launched_ms
     return max(attempt.ended_wall_ms, attempt.wall_ms) / active if active > 0 else 0.0
 

@@ -32,6 +32,7 @@ from sparkfuse_native_analytics.queries.finding_rows import (
     severest_findings,
 )
 from sparkfuse_native_analytics.queries.fuse_steps import FuseStep, fuse_steps
+from sparkfuse_native_analytics.queries.job_advice import JobAdvice, job_advice
 from sparkfuse_native_analytics.queries.job_history import JobFacts, job_facts
 from sparkfuse_native_analytics.queries.lists import FindingList, RunList, list_findings, list_runs
 from sparkfuse_native_analytics.queries.run_explanation import RunExplanation, UsualRun, explain_run
@@ -68,6 +69,7 @@ __all__ = [
     "FindingPlace",
     "FindingRun",
     "FuseStep",
+    "JobAdvice",
     "JobFacts",
     "Query",
     "Run",
@@ -98,6 +100,7 @@ __all__ = [
     "finding",
     "findings",
     "fuse_steps",
+    "job_advice",
     "job_facts",
     "latest_findings",
     "list_findings",

@@ -98,6 +98,14 @@ class JobWanted:
 
 @_strict
 @dataclass(frozen=True)
+class AdviceWanted:
+    """The job for which advice is wanted."""
+
+    job_key: Annotated[Id, Field(description="Job key, as the list of runs shows it.")]
+
+
+@_strict
+@dataclass(frozen=True)
 class ComparisonWanted:
     """Two runs, usually of one job."""
 

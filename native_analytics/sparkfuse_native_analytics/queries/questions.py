@@ -14,6 +14,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from sparkfuse_native_analytics.queries.comparable_run import stored_comparison
 from sparkfuse_native_analytics.queries.finding_rows import Finding, FindingFilter, finding
 from sparkfuse_native_analytics.queries.fleet_rows import Coverage, FuseState, coverage, fuse_state
+from sparkfuse_native_analytics.queries.job_advice import JobAdvice, job_advice
 from sparkfuse_native_analytics.queries.job_history import JobHistory, job_history
 from sparkfuse_native_analytics.queries.lists import (
     FindingList,
@@ -26,6 +27,7 @@ from sparkfuse_native_analytics.queries.lists import (
     list_stages,
 )
 from sparkfuse_native_analytics.queries.question_parameters import (
+    AdviceWanted,
     ComparisonWanted,
     CostWanted,
     CoverageWanted,
@@ -214,6 +216,15 @@ QUESTIONS = (
         lambda context, wanted: job_history(context.client, wanted.job_key, context.now_ms, wanted.limit),
         JobHistory,
         "The store has no job with this key; the list of runs shows the keys.",
+    ),
+    Question(
+        "advise",
+        "/jobs/{job_key}/advice",
+        "Advise settings for the next runs of a job, with predicted durations, from at least five successful runs.",
+        AdviceWanted,
+        lambda context, wanted: job_advice(context.client, wanted.job_key, context.prices, context.now_ms),
+        JobAdvice,
+        "The store has no run of this job in the last 90 days; the list of runs shows the keys.",
     ),
     Question(
         "list_findings",

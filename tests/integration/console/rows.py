@@ -21,6 +21,8 @@ from sparkfuse_native_analytics.offline.application import Application, read_app
 from sparkfuse_native_analytics.offline.history_rows import baseline_messages, display_name_messages, history_rows
 from tests.integration.dashboards.scenario import arrow_rows, insert
 
+ADVISED_JOB = "skewed/job"
+_MOMENTS = ("app_start_ms", "app_ended_ms", "submitted_ms", "completed_ms", "started_ms", "ended_ms")
 SLOW_APP = "local-1795270036831"
 """The id of the slower run of `store_slow_run`."""
 COMPARED = Path(__file__).parents[1] / "native_analytics" / "compare" / "logs"
@@ -165,3 +167,19 @@ def store_slow_run(client: Client) -> tuple[Application, Application]:
     for application in (usual, slow):
         store(client, "history", history_rows(application, "prod", "team"))
     return usual, slow
+
+
+def store_skewed_runs(client: Client) -> None:
+    """Store five runs of one skewed job of the last days, all from one real log."""
+    application = read_application(find_logs(str(COMPARED / "skewed_key.zstd")).logs[0])
+    now_ms = time.time_ns() // 1_000_000
+    for day in range(5):
+        rows = list(history_rows(application, "prod", "team"))
+        for row in rows:
+            row.app_id, row.job_key = f"skewed-{day}", ADVISED_JOB
+            by_ms = now_ms - (day + 1) * DAY_MS - (application.started_ms or 0)
+            for part in (row, row.application, row.stage, row.query):
+                for name in _MOMENTS:
+                    if name in part.DESCRIPTOR.fields_by_name and part.HasField(name):
+                        setattr(part, name, getattr(part, name) + by_ms)
+        store(client, "history", rows)

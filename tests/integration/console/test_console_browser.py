@@ -14,7 +14,16 @@ from selenium.webdriver.common.by import By
 
 from sparkfuse_contracts import links
 from tests.browser import chromium, contrast, see
-from tests.integration.console.rows import HOST, HOSTILE_APP, HOSTILE_FINDING, LIVE, SLOW_APP, STARTED_MS, store
+from tests.integration.console.rows import (
+    ADVISED_JOB,
+    HOST,
+    HOSTILE_APP,
+    HOSTILE_FINDING,
+    LIVE,
+    SLOW_APP,
+    STARTED_MS,
+    store,
+)
 from tests.integration.dashboards.scenario import APP
 from tests.waiting import wait_for
 
@@ -27,6 +36,7 @@ PAGES = {
     "empty search": "/search?q=nothing%20at%20all",
     "comparison": f"/compare?{urlencode({'before': APP, 'after': HOSTILE_APP})}",
     "choices of a comparison": f"/compare?{urlencode({'after': APP})}",
+    "advice": f"/advice?{urlencode({'job': ADVISED_JOB})}",
     "explanation": f"/explain?{urlencode({'run': APP})}",
     "explanation of a slow run": f"/explain?{urlencode({'run': SLOW_APP})}",
     "hostile explanation": f"/explain?{urlencode({'run': HOSTILE_APP})}",

@@ -14,6 +14,7 @@ from sparkfuse_contracts import links
 from sparkfuse_native_analytics.queries.cursor import encode
 from tests.console_server import serving
 from tests.integration.console.rows import (
+    ADVISED_JOB,
     HOST,
     HOSTILE,
     HOSTILE_APP,
@@ -238,6 +239,18 @@ def test_comparison_shows_the_difference(console, real_run):
     assert f"/compare?before=app-before-1&amp;after={APP}" in console.get(f"/compare?after={APP}").text
     assert f'href="/compare?after={APP}"' in console.get(f"/runs/{APP}").text
     assert console.get(f"/compare?before=nothing&after={APP}").status_code == 404
+
+
+def test_advice_shows_evidence_and_reasons(console):
+    """A skewed job gets advice with the prediction for each run; a job with too few runs gets the reason for none."""
+    shown = console.get(f"/advice?job={quote(ADVISED_JOB)}").text
+    address = links.job_url("", ADVISED_JOB)
+
+    assert "salting" in part(shown, "skew")
+    assert part(shown, "skew").count('href="/runs/skewed-') == 5
+    assert "Advice needs 5 successful runs" in console.get("/advice?job=named-queries").text
+    assert f'href="/advice?job={quote(ADVISED_JOB, safe="")}"' in console.get(address).text
+    assert console.get("/advice?job=nothing").status_code == 404
 
 
 def test_explanation_shows_causes_predictions_and_findings(console, real_run, slow_run):

@@ -25,11 +25,13 @@ from sparkfuse_native_analytics.queries.questions import QUESTIONS, Context, Que
 from sparkfuse_native_analytics.store.client import connect
 from sparkfuse_native_analytics.store.migrate import migrate
 from sparkfuse_rules.prices import Prices
-from tests.integration.console.rows import fill_console, store, store_real_run
+from tests.integration.console.rows import ADVISED_JOB, fill_console, store, store_real_run, store_skewed_runs
 from tests.integration.dashboards.scenario import APP, arrow_rows, fill
 
 LOGS = Path(__file__).parent / "compare" / "logs"
 FAILED = Path(__file__).parents[2] / "logs" / "detection" / "user-error.zstd"
+REAL = Path(__file__).parents[2] / "logs" / "runs" / "healthy-1.zstd"
+SAME_JOB = ("usual", "skewed_key")
 PRICES = Prices("USD", 0.05, 0.005, "test prices")
 BY_NAME = {question.name: question for question in QUESTIONS}
 
@@ -65,6 +67,7 @@ def filled(module_settings: Settings) -> Filled:
     migrate(client)
     fill(client)
     fill_console(client)
+    store_skewed_runs(client)
     usual, slower = (backfill(client, LOGS / f"{name}.zstd") for name in ("usual", "slower_code"))
     failed, real = backfill(client, FAILED), store_real_run(client)
     known = list(baseline_messages(usual, "prod", "team"))
@@ -152,15 +155,26 @@ def test_explanation_splits_the_difference_from_the_usual_run(filled: Filled) ->
 def test_explanation_predicts_the_duration_under_changes(filled: Filled) -> None:
     """Predictions of a stored run are those of its event log, as far as the store has the evidence.
 
-    The store has no executors of a backfilled run, so it predicts nothing about them, and idle slots are not known.
+    The store has no executors of a backfilled run, so it predicts nothing about their number.
     """
     (log,) = find_logs(str(LOGS / "slower_code.zstd")).logs
     stored = filled.ask("explain_run", app_id=filled.slower.app_id)["predictions"]
     expected = {each.change: each.saved_ms for each in predictions(read_run(log))}
 
     assert [each["change"] for each in stored] == ["no_stragglers"]
-    assert 5_000 < stored[0]["saved_ms"] < expected["no_stragglers"] < 30_000
+    assert stored[0]["saved_ms"] == pytest.approx(expected["no_stragglers"], rel=0.1)
     assert {"half_executors", "twice_executors"} < set(expected)
+
+
+def test_advice_of_stored_runs(filled: Filled) -> None:
+    """Runs in the store give the advice of their logs, with the prediction for each run; a single run gives none."""
+    found = filled.ask("advise", job_key=ADVISED_JOB)
+    none = filled.ask("advise", job_key=filled.usual.job_key)
+
+    assert [each["kind"] for each in found["advice"]] == ["skew"]
+    assert found["advice"][0]["predicted_ms"] < 0.9 * found["advice"][0]["usual_ms"]
+    assert len(found["advice"][0]["evidence"]) == found["runs"] == 5
+    assert (none["advice"], none["runs"] < 5) == ([], True)
 
 
 def test_explanation_of_a_failed_run_has_the_first_cause(filled: Filled) -> None:
@@ -288,6 +302,10 @@ def test_commands_show_the_answers(filled: Filled, module_settings: Settings, mo
     following = json.loads(run("runs", "--limit", "1", "--cursor", page["next_cursor"], "--json").output)
     assert following["runs"][0]["app_id"] != page["runs"][0]["app_id"]
     assert "not one of runs" in str(run("runs", "--cursor", "x").exception)
+    assert "skew: In stage" in run("advise", ADVISED_JOB).output
+    assert "Advice needs 5 successful runs" in run("advise", *[str(LOGS / f"{each}.zstd") for each in SAME_JOB]).output
+    assert "of several jobs" in str(run("advise", str(LOGS / "usual.zstd"), str(REAL)).exception)
+    assert "no run of a job 'nothing'" in str(run("advise", "nothing").exception)
     assert run("compare", *ids).exit_code == 0
     assert run("compare", *ids, "--fail-on", "20%").exit_code == 1
     assert run("compare", *reversed(ids), "--fail-on", "20%").exit_code == 0

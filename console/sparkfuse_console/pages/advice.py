@@ -1,0 +1,22 @@
+"""The page with advice for the next runs of a job."""
+
+from __future__ import annotations
+
+import time
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sparkfuse_console import parameters
+from sparkfuse_console.site import Site
+from sparkfuse_native_analytics import queries
+
+
+def show(site: Site, request: Request) -> Response:
+    """Show settings with which the job ``job`` would probably be faster or cheaper, with their evidence."""
+    job_key = parameters.text(request, "job")
+    now_ms = time.time_ns() // 1_000_000
+    found = site.store.ask(lambda client: queries.job_advice(client, job_key, site.prices, now_ms)) if job_key else None
+    if found is None:
+        return site.not_found(request, "The store has no run of a job with this key in the last 90 days.")
+    return site.page(request, "advice.html", found=found)

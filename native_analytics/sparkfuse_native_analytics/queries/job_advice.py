@@ -1,0 +1,97 @@
+"""Advice for the next runs of a job: settings with predicted durations and costs, from its latest runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clickhouse_connect.driver.client import Client
+
+from sparkfuse_native_analytics.advice import (
+    MIN_DURATION_MS,
+    MIN_RUNS,
+    Advice,
+    advise,
+    is_short,
+    same_configuration,
+)
+from sparkfuse_native_analytics.compare import Run as ComparableRun
+from sparkfuse_native_analytics.queries.comparable_run import comparable_run
+from sparkfuse_native_analytics.queries.executor_rows import allocation
+from sparkfuse_native_analytics.queries.run_filter import RunFilter
+from sparkfuse_native_analytics.queries.run_rows import Run, find_runs
+from sparkfuse_rules.knowledge.money import cost
+from sparkfuse_rules.prices import Prices
+
+PERIOD_MS = 90 * 24 * 3_600_000
+MAX_RUNS = 10
+MIN_COMPLETENESS = 0.99
+
+
+@dataclass(frozen=True)
+class JobAdvice:
+    """Advice for a job from its latest successful runs that have the newest configuration.
+
+    ``runs`` is their number. If ``advice`` is empty, ``reason`` says why. ``usual_cost`` is the median cost of a run in
+    ``currency``; both are None if prices or allocations are not known. The cost under an advice is ``usual_cost`` times
+    its ``core_ratio``.
+    """
+
+    job_key: str
+    runs: int
+    advice: list[Advice]
+    reason: str | None
+    usual_cost: float | None
+    currency: str | None
+
+
+def job_advice(client: Client, job_key: str, prices: Prices | None, now_ms: int) -> JobAdvice | None:
+    """Return the advice for a job; None if the store has no run of it in the last 90 days. Raises StoreEmptyError."""
+    wanted = RunFilter(since_ms=now_ms - PERIOD_MS, job_key=job_key)
+    found = find_runs(client, wanted, MAX_RUNS * 3).runs
+    if not found:
+        return None
+    usable = [each for each in found if each.status == "succeeded" and (each.completeness or 0) >= MIN_COMPLETENESS]
+    latest = {each.app_id: each for each in usable[:MAX_RUNS]}
+    known = [run for each in latest for run in [comparable_run(client, each)] if run is not None]
+    costs = [_cost(client, latest[each.app_id], prices) for each in same_configuration(known)]
+    amounts = [each for each in costs if each is not None]
+    usual_cost = statistics.median(amounts) if amounts else None
+    return dataclasses.replace(
+        advice_from(job_key, known), usual_cost=usual_cost, currency=prices.currency if prices else None
+    )
+
+
+def advice_from(job_key: str, runs: Sequence[ComparableRun]) -> JobAdvice:
+    """Return the advice from successful runs of a job, without costs."""
+    known = same_configuration(runs)
+    advice = advise(known)
+    return JobAdvice(
+        job_key=job_key,
+        runs=len(known),
+        advice=advice,
+        reason=None if advice else _reason(known),
+        usual_cost=None,
+        currency=None,
+    )
+
+
+def _cost(client: Client, run: Run, prices: Prices | None) -> float | None:
+    allocated = allocation(client, run)
+    if allocated is None:
+        return None
+    memory = allocated.memory_mib_ms
+    return cost(allocated.core_ms / 1000, None if memory is None else memory / 1024 / 1000, prices)
+
+
+def _reason(runs: Sequence[ComparableRun]) -> str:
+    if len(runs) < MIN_RUNS:
+        return (
+            f"Advice needs {MIN_RUNS} successful runs with the same configuration and complete data; "
+            f"there are {len(runs)}."
+        )
+    if is_short(runs):
+        return f"The runs are shorter than {MIN_DURATION_MS // 1000} s, so start-up determines their duration."
+    return "No setting that Sparkfuse can predict would change the duration or the cost of these runs much."
