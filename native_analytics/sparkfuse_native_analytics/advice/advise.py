@@ -26,8 +26,8 @@ MAX_LONGER, MAX_LONGER_EVER = 0.05, 0.1
 """With fewer executors, a run may take this much longer, in the median and in the longest case."""
 MIN_FASTER, MAX_COSTLIER = 0.4, 0.1
 """With twice the executors, a run must be this much faster, and may allocate this much more core time."""
-PREDICTION_ERROR = 0.15
-"""Nine of ten predictions are this close to a real run with the change, see docs/compare.md."""
+PREDICTION_ERROR = 0.3
+"""All predictions were this close to a real run with the change, on a busy machine, see docs/compare.md."""
 MOST_DIGITS = 9
 SHARES = (0.25, 0.5, 0.75)
 MORE_MEMORY = 1.5
