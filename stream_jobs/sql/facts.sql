@@ -20,6 +20,7 @@ CREATE TEMPORARY TABLE facts (
   sql_started ROW<sql_execution_id BIGINT>,
   sql_ended ROW<sql_execution_id BIGINT>,
   sql_plan ROW<sql_execution_id BIGINT>,
+  sql_metrics ROW<sql_execution_id BIGINT>,
   stage_started ROW<stage_id INT, stage_attempt INT>,
   stage_ended ROW<stage_id INT, stage_attempt INT>,
   task_started ROW<stage_id INT, stage_attempt INT, task_id BIGINT, launched_ms BIGINT>,

@@ -53,11 +53,15 @@ SMALL_HEAP = {
 
 @dataclass(frozen=True)
 class Run:
-    """One run to record: its job, arguments and settings, other load on the machine, and whether it must fail."""
+    """One run to record: its job, arguments and settings, other load on the machine, and whether it must fail.
+
+    A run without ``shape`` runs ``script`` with the arguments ``other``.
+    """
 
     shape: Shape | None = None
     knobs: Mapping[str, float] = field(default_factory=dict)
     other: tuple[str, ...] = ()
+    script: str = "detection_others.py"
     feed: float = 0
     settings: Mapping[str, str] = field(default_factory=dict)
     environment: str = "spark35"
@@ -114,6 +118,7 @@ SICK = {
     "tiny-tasks": Run(other=("tiny", "3000")),
     "cross-join": Run(other=("cross", "20000")),
     "result-too-large": Run(other=("collect_all", "100000"), settings={"spark.driver.maxResultSize": "1m"}, fails=True),
+    "plans": Run(script="plans_job.py", settings={"spark.driver.memory": "3g"}),
     "late-broadcast": Run(
         other=("late_broadcast", "3000"),
         # With adaptive execution there would be no timeout of a broadcast.
@@ -170,7 +175,9 @@ def program(name: str, run: Run, into: Path = STAGE) -> list[str]:
     inputs = into / "detection" / "inputs"
     here = Path(__file__)
     if run.shape is None:
-        script = str(shutil.copy(here.with_name("detection_others.py"), into / "detection_others.py"))
+        script = str(shutil.copy(here.with_name(run.script), into / run.script))
+        if not run.other:
+            return [script]
         job, *arguments = run.other
         return [script, job, *([str(data.feed(run.feed, inputs))] if run.feed else []), *arguments]
     script = str(shutil.copy(here.with_name("detection_job.py"), into / "daily_revenue.py"))

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Mapping as _Mapping, Optional as _Opti
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class LiveRow(_message.Message):
-    __slots__ = ("view", "cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness", "job_key", "run_key", "owner", "team", "allocated_core_ms", "allocated_memory_mib_ms", "run_deadline_ms", "row_epoch_ms", "incomplete_since_ms", "source", "stage", "task", "executor", "application", "failure", "job", "executor_loss", "host", "query", "streaming", "application_started", "application_ended", "job_started", "job_ended", "sql_started", "sql_ended", "stage_started", "stage_ended", "executor_added", "executor_removed", "tick", "sql_plan", "pod_changed")
+    __slots__ = ("view", "cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness", "job_key", "run_key", "owner", "team", "allocated_core_ms", "allocated_memory_mib_ms", "run_deadline_ms", "row_epoch_ms", "incomplete_since_ms", "source", "stage", "task", "executor", "application", "failure", "job", "executor_loss", "host", "query", "streaming", "application_started", "application_ended", "job_started", "job_ended", "sql_started", "sql_ended", "stage_started", "stage_ended", "executor_added", "executor_removed", "tick", "sql_plan", "pod_changed", "sql_metrics")
     VIEW_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
     TENANT_FIELD_NUMBER: _ClassVar[int]
@@ -49,6 +49,7 @@ class LiveRow(_message.Message):
     TICK_FIELD_NUMBER: _ClassVar[int]
     SQL_PLAN_FIELD_NUMBER: _ClassVar[int]
     POD_CHANGED_FIELD_NUMBER: _ClassVar[int]
+    SQL_METRICS_FIELD_NUMBER: _ClassVar[int]
     view: str
     cluster: str
     tenant: str
@@ -91,7 +92,8 @@ class LiveRow(_message.Message):
     tick: _fact_pb2.Tick
     sql_plan: _fact_pb2.SqlPlan
     pod_changed: _fact_pb2.PodChanged
-    def __init__(self, view: _Optional[str] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., window_end_ms: _Optional[int] = ..., row_seq: _Optional[int] = ..., completeness: _Optional[float] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., owner: _Optional[str] = ..., team: _Optional[str] = ..., allocated_core_ms: _Optional[int] = ..., allocated_memory_mib_ms: _Optional[int] = ..., run_deadline_ms: _Optional[int] = ..., row_epoch_ms: _Optional[int] = ..., incomplete_since_ms: _Optional[int] = ..., source: _Optional[str] = ..., stage: _Optional[_Union[StageLive, _Mapping]] = ..., task: _Optional[_Union[TaskLive, _Mapping]] = ..., executor: _Optional[_Union[ExecutorLive, _Mapping]] = ..., application: _Optional[_Union[AppLive, _Mapping]] = ..., failure: _Optional[_Union[FailureLive, _Mapping]] = ..., job: _Optional[_Union[JobLive, _Mapping]] = ..., executor_loss: _Optional[_Union[ExecutorLoss, _Mapping]] = ..., host: _Optional[_Union[HostLive, _Mapping]] = ..., query: _Optional[_Union[QueryLive, _Mapping]] = ..., streaming: _Optional[_Union[StreamingLive, _Mapping]] = ..., application_started: _Optional[_Union[_fact_pb2.ApplicationStarted, _Mapping]] = ..., application_ended: _Optional[_Union[_fact_pb2.ApplicationEnded, _Mapping]] = ..., job_started: _Optional[_Union[_fact_pb2.JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[_fact_pb2.JobEnded, _Mapping]] = ..., sql_started: _Optional[_Union[_fact_pb2.SqlStarted, _Mapping]] = ..., sql_ended: _Optional[_Union[_fact_pb2.SqlEnded, _Mapping]] = ..., stage_started: _Optional[_Union[_fact_pb2.StageStarted, _Mapping]] = ..., stage_ended: _Optional[_Union[_fact_pb2.StageEnded, _Mapping]] = ..., executor_added: _Optional[_Union[_fact_pb2.ExecutorAdded, _Mapping]] = ..., executor_removed: _Optional[_Union[_fact_pb2.ExecutorRemoved, _Mapping]] = ..., tick: _Optional[_Union[_fact_pb2.Tick, _Mapping]] = ..., sql_plan: _Optional[_Union[_fact_pb2.SqlPlan, _Mapping]] = ..., pod_changed: _Optional[_Union[_fact_pb2.PodChanged, _Mapping]] = ...) -> None: ...
+    sql_metrics: _fact_pb2.SqlMetrics
+    def __init__(self, view: _Optional[str] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., window_end_ms: _Optional[int] = ..., row_seq: _Optional[int] = ..., completeness: _Optional[float] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., owner: _Optional[str] = ..., team: _Optional[str] = ..., allocated_core_ms: _Optional[int] = ..., allocated_memory_mib_ms: _Optional[int] = ..., run_deadline_ms: _Optional[int] = ..., row_epoch_ms: _Optional[int] = ..., incomplete_since_ms: _Optional[int] = ..., source: _Optional[str] = ..., stage: _Optional[_Union[StageLive, _Mapping]] = ..., task: _Optional[_Union[TaskLive, _Mapping]] = ..., executor: _Optional[_Union[ExecutorLive, _Mapping]] = ..., application: _Optional[_Union[AppLive, _Mapping]] = ..., failure: _Optional[_Union[FailureLive, _Mapping]] = ..., job: _Optional[_Union[JobLive, _Mapping]] = ..., executor_loss: _Optional[_Union[ExecutorLoss, _Mapping]] = ..., host: _Optional[_Union[HostLive, _Mapping]] = ..., query: _Optional[_Union[QueryLive, _Mapping]] = ..., streaming: _Optional[_Union[StreamingLive, _Mapping]] = ..., application_started: _Optional[_Union[_fact_pb2.ApplicationStarted, _Mapping]] = ..., application_ended: _Optional[_Union[_fact_pb2.ApplicationEnded, _Mapping]] = ..., job_started: _Optional[_Union[_fact_pb2.JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[_fact_pb2.JobEnded, _Mapping]] = ..., sql_started: _Optional[_Union[_fact_pb2.SqlStarted, _Mapping]] = ..., sql_ended: _Optional[_Union[_fact_pb2.SqlEnded, _Mapping]] = ..., stage_started: _Optional[_Union[_fact_pb2.StageStarted, _Mapping]] = ..., stage_ended: _Optional[_Union[_fact_pb2.StageEnded, _Mapping]] = ..., executor_added: _Optional[_Union[_fact_pb2.ExecutorAdded, _Mapping]] = ..., executor_removed: _Optional[_Union[_fact_pb2.ExecutorRemoved, _Mapping]] = ..., tick: _Optional[_Union[_fact_pb2.Tick, _Mapping]] = ..., sql_plan: _Optional[_Union[_fact_pb2.SqlPlan, _Mapping]] = ..., pod_changed: _Optional[_Union[_fact_pb2.PodChanged, _Mapping]] = ..., sql_metrics: _Optional[_Union[_fact_pb2.SqlMetrics, _Mapping]] = ...) -> None: ...
 
 class StageLive(_message.Message):
     __slots__ = ("stage_id", "stage_attempt", "name", "num_tasks", "status", "submitted_ms", "completed_ms", "elapsed_ms", "job_id", "sql_execution_id", "failure_reason", "finished_tasks", "succeeded_tasks", "failed_tasks", "killed_tasks", "speculative_tasks", "finished_run_ms", "finished_cpu_ms", "finished_gc_ms", "finished_input_bytes", "finished_input_records", "finished_shuffle_read_bytes", "finished_shuffle_read_records", "finished_fetch_wait_ms", "finished_shuffle_write_bytes", "finished_shuffle_write_records", "finished_output_bytes", "finished_output_records", "finished_memory_spilled_bytes", "finished_disk_spilled_bytes", "finished_spilled_tasks", "finished_spilled_duration_ms", "finished_duration_ms", "fetch_failed_tasks", "lost_tasks", "resubmitted_tasks", "duration_p50_ms", "duration_p95_ms", "duration_max_ms", "task_bytes_p50", "task_bytes_p95", "task_bytes_max", "running_tasks", "running_input_bytes", "running_input_records", "running_shuffle_read_bytes", "running_shuffle_read_records", "running_shuffle_write_bytes", "running_output_bytes", "running_memory_spilled_bytes", "running_disk_spilled_bytes", "running_cpu_ms", "running_age_max_ms", "running_stalled_max_ms", "running_untracked_tasks", "running_since_progress_min_ms", "running_spilled_since_progress_max_bytes", "running_since_spill_ms", "since_finish_ms", "disk_spilled_bytes", "memory_spilled_bytes", "work_bytes", "work_records", "biggest_task_index", "biggest_task_bytes", "biggest_task_ms", "bytes_ratio", "lost_ms", "lost_share", "slowest_task_index", "slowest_task_ms", "slowest_task_bytes", "slowest_task_executor_id", "slowest_task_host", "slowest_task_bytes_ratio", "slowest_task_lost_ms", "slowest_task_lost_share", "slowest_task_gc_ms", "stage_fingerprint", "baseline_runs", "expected_ms", "expected_p95_ms", "expected_cpu_ms", "expected_cpu_p95_ms", "moved", "work_known", "projected_ms", "projected_p95_ms", "judged_ms", "runs_python", "operator_rows_max", "work_measure", "stage_name", "stage_title", "usual_disk_spilled_bytes", "similar_runs", "baseline_span_ms", "level_ratio", "level_since_ms", "level_runs", "level_lost_ms", "level_lost_month_ms", "level_due", "level_sudden", "level_changes")
@@ -624,7 +626,7 @@ class HostLive(_message.Message):
     def __init__(self, host: _Optional[str] = ..., applications: _Optional[int] = ..., failing_applications: _Optional[int] = ..., slow_applications: _Optional[int] = ..., storage_applications: _Optional[int] = ..., elsewhere_applications: _Optional[int] = ..., failure: _Optional[str] = ..., application_ids: _Optional[str] = ..., chance_hosts: _Optional[float] = ...) -> None: ...
 
 class QueryLive(_message.Message):
-    __slots__ = ("query_id", "root_query_id", "description", "call_site", "status", "started_ms", "ended_ms", "elapsed_ms", "failure_reason", "running_stages", "ended_stages", "failed_stages", "stage_ids", "finished_tasks", "running_tasks", "input_bytes", "output_bytes", "shuffle_read_bytes", "disk_spilled_bytes", "finished_cpu_ms", "query_name", "sources", "sink")
+    __slots__ = ("query_id", "root_query_id", "description", "call_site", "status", "started_ms", "ended_ms", "elapsed_ms", "failure_reason", "running_stages", "ended_stages", "failed_stages", "stage_ids", "finished_tasks", "running_tasks", "input_bytes", "output_bytes", "shuffle_read_bytes", "disk_spilled_bytes", "finished_cpu_ms", "query_name", "sources", "sink", "loop_join_pairs", "loop_join_small_rows", "loop_join_output_rows", "loop_join_task_ms", "scanned_files", "scanned_file_bytes", "scanned_table", "scan_task_ms", "written_files", "written_file_bytes", "written_partitions", "broadcast_bytes", "broadcast_ms", "one_task_rows", "one_task_ms", "loop_join_due", "broadcast_due", "one_task_due")
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     ROOT_QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
@@ -648,6 +650,24 @@ class QueryLive(_message.Message):
     QUERY_NAME_FIELD_NUMBER: _ClassVar[int]
     SOURCES_FIELD_NUMBER: _ClassVar[int]
     SINK_FIELD_NUMBER: _ClassVar[int]
+    LOOP_JOIN_PAIRS_FIELD_NUMBER: _ClassVar[int]
+    LOOP_JOIN_SMALL_ROWS_FIELD_NUMBER: _ClassVar[int]
+    LOOP_JOIN_OUTPUT_ROWS_FIELD_NUMBER: _ClassVar[int]
+    LOOP_JOIN_TASK_MS_FIELD_NUMBER: _ClassVar[int]
+    SCANNED_FILES_FIELD_NUMBER: _ClassVar[int]
+    SCANNED_FILE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SCANNED_TABLE_FIELD_NUMBER: _ClassVar[int]
+    SCAN_TASK_MS_FIELD_NUMBER: _ClassVar[int]
+    WRITTEN_FILES_FIELD_NUMBER: _ClassVar[int]
+    WRITTEN_FILE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WRITTEN_PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    BROADCAST_BYTES_FIELD_NUMBER: _ClassVar[int]
+    BROADCAST_MS_FIELD_NUMBER: _ClassVar[int]
+    ONE_TASK_ROWS_FIELD_NUMBER: _ClassVar[int]
+    ONE_TASK_MS_FIELD_NUMBER: _ClassVar[int]
+    LOOP_JOIN_DUE_FIELD_NUMBER: _ClassVar[int]
+    BROADCAST_DUE_FIELD_NUMBER: _ClassVar[int]
+    ONE_TASK_DUE_FIELD_NUMBER: _ClassVar[int]
     query_id: int
     root_query_id: int
     description: str
@@ -671,7 +691,25 @@ class QueryLive(_message.Message):
     query_name: str
     sources: str
     sink: str
-    def __init__(self, query_id: _Optional[int] = ..., root_query_id: _Optional[int] = ..., description: _Optional[str] = ..., call_site: _Optional[str] = ..., status: _Optional[str] = ..., started_ms: _Optional[int] = ..., ended_ms: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., failure_reason: _Optional[str] = ..., running_stages: _Optional[int] = ..., ended_stages: _Optional[int] = ..., failed_stages: _Optional[int] = ..., stage_ids: _Optional[str] = ..., finished_tasks: _Optional[int] = ..., running_tasks: _Optional[int] = ..., input_bytes: _Optional[int] = ..., output_bytes: _Optional[int] = ..., shuffle_read_bytes: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., finished_cpu_ms: _Optional[int] = ..., query_name: _Optional[str] = ..., sources: _Optional[str] = ..., sink: _Optional[str] = ...) -> None: ...
+    loop_join_pairs: int
+    loop_join_small_rows: int
+    loop_join_output_rows: int
+    loop_join_task_ms: int
+    scanned_files: int
+    scanned_file_bytes: int
+    scanned_table: str
+    scan_task_ms: int
+    written_files: int
+    written_file_bytes: int
+    written_partitions: int
+    broadcast_bytes: int
+    broadcast_ms: int
+    one_task_rows: int
+    one_task_ms: int
+    loop_join_due: bool
+    broadcast_due: bool
+    one_task_due: bool
+    def __init__(self, query_id: _Optional[int] = ..., root_query_id: _Optional[int] = ..., description: _Optional[str] = ..., call_site: _Optional[str] = ..., status: _Optional[str] = ..., started_ms: _Optional[int] = ..., ended_ms: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., failure_reason: _Optional[str] = ..., running_stages: _Optional[int] = ..., ended_stages: _Optional[int] = ..., failed_stages: _Optional[int] = ..., stage_ids: _Optional[str] = ..., finished_tasks: _Optional[int] = ..., running_tasks: _Optional[int] = ..., input_bytes: _Optional[int] = ..., output_bytes: _Optional[int] = ..., shuffle_read_bytes: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., finished_cpu_ms: _Optional[int] = ..., query_name: _Optional[str] = ..., sources: _Optional[str] = ..., sink: _Optional[str] = ..., loop_join_pairs: _Optional[int] = ..., loop_join_small_rows: _Optional[int] = ..., loop_join_output_rows: _Optional[int] = ..., loop_join_task_ms: _Optional[int] = ..., scanned_files: _Optional[int] = ..., scanned_file_bytes: _Optional[int] = ..., scanned_table: _Optional[str] = ..., scan_task_ms: _Optional[int] = ..., written_files: _Optional[int] = ..., written_file_bytes: _Optional[int] = ..., written_partitions: _Optional[int] = ..., broadcast_bytes: _Optional[int] = ..., broadcast_ms: _Optional[int] = ..., one_task_rows: _Optional[int] = ..., one_task_ms: _Optional[int] = ..., loop_join_due: bool = ..., broadcast_due: bool = ..., one_task_due: bool = ...) -> None: ...
 
 class StreamingLive(_message.Message):
     __slots__ = ("streaming_id", "streaming_run_id", "streaming_name", "status", "idle", "batch_id", "triggered_ms", "batch_duration_ms", "add_batch_ms", "latest_offset_ms", "trigger_interval_ms", "input_rows", "input_rows_per_second", "processed_rows_per_second", "lag_records", "lag_bytes", "watermark_ms", "state_rows", "state_memory_bytes", "dropped_by_watermark_rows", "sources", "started_ms", "batches", "failure_reason", "behind_batches", "behind_ms", "behind_duration_ratio", "lag_growth_ms", "lag_growth_samples", "lag_growth_first_records", "lag_growth_second_records", "lag_growth_third_records", "lag_work_ms", "watermark_still_ms", "watermark_still_batches", "watermark_still_rows", "watermark_longest_still_ms", "state_growth_ms", "state_growth_samples", "state_growth_first_rows", "state_growth_second_rows", "state_growth_third_rows", "state_growth_input_ratio", "state_growth_watermarks")

@@ -318,6 +318,24 @@ class QueryLiveRow(TypedDict, total=False):
     query_name: str | None
     sources: str | None
     sink: str | None
+    loop_join_pairs: int | None
+    loop_join_small_rows: int | None
+    loop_join_output_rows: int | None
+    loop_join_task_ms: int | None
+    scanned_files: int | None
+    scanned_file_bytes: int | None
+    scanned_table: str | None
+    scan_task_ms: int | None
+    written_files: int | None
+    written_file_bytes: int | None
+    written_partitions: int | None
+    broadcast_bytes: int | None
+    broadcast_ms: int | None
+    one_task_rows: int | None
+    one_task_ms: int | None
+    loop_join_due: bool | None
+    broadcast_due: bool | None
+    one_task_due: bool | None
 
 
 class StreamingLiveRow(TypedDict, total=False):

@@ -227,7 +227,7 @@ def _finding(application: Application, group: FindingGroup) -> AnalysisFinding:
         "evidence": dict(found.evidence),
         "completeness": found.completeness,
         "runbook": found.rule.runbook,
-        "query_id": application.names.query_of(stage_id),
+        "query_id": found.row.get("query_id") if stage_id is None else application.names.query_of(stage_id),
         "stage_name": application.names.stage_name(stage_id),
     }
     return cast(AnalysisFinding, finding)

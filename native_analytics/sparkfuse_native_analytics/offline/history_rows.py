@@ -11,8 +11,7 @@ from sparkfuse_contracts.generated.live_pb2 import AppLive, QueryLive, StageLive
 from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.earlier_runs import training_samples
-from sparkfuse_native_analytics.offline.queries import queries
-from sparkfuse_native_analytics.offline.stage_rows import clamp_int64
+from sparkfuse_native_analytics.offline.query_rows import query_rows
 from sparkfuse_rules.knowledge.sample_messages import message_of
 from sparkfuse_rules.knowledge.scrubbing import scrub
 from sparkfuse_rules.knowledge.stage_names import without_query
@@ -22,7 +21,6 @@ SOURCE = "event_log"
 _RUNNING = "running"
 _INT32 = range(-(2**31), 2**31)
 _TEXTS = ("name", "description", "call_site", "failure_reason")
-_MOST_STAGE_IDS = 256
 
 
 def history_rows(application: Application, cluster: str, tenant: str) -> Iterator[HistoryRow]:
@@ -41,30 +39,10 @@ def history_rows(application: Application, cluster: str, tenant: str) -> Iterato
             row = _envelope(application, cluster, tenant, completeness)
             row.stage.CopyFrom(StageLive(**_columns(columns, StageLive)))
             yield row
-    for columns in _query_columns(application):
+    for columns in query_rows(application):
         row = _envelope(application, cluster, tenant, application.completeness)
         row.query.CopyFrom(QueryLive(**_columns(columns, QueryLive)))
         yield row
-
-
-def _query_columns(application: Application) -> Iterator[Mapping[str, Any]]:
-    """Yield the columns of query_live for each query."""
-    cpu_ns: dict[int, int] = {}
-    attempts: dict[int, int] = {}
-    for stage in application.tables["stages"].select(["sql_execution_id", "status", "cpu_ns"]).to_pylist():
-        query_id = stage["sql_execution_id"]
-        cpu_ns[query_id] = cpu_ns.get(query_id, 0) + (stage["cpu_ns"] or 0)
-        attempts[query_id] = attempts.get(query_id, 0) + (stage["status"] not in {None, _RUNNING})
-    for query in queries(application):
-        query_id = query["query_id"]
-        yield {
-            **query,
-            "query_name": query["name"],
-            "ended_stages": attempts.get(query_id, 0),
-            "stage_ids": ",".join(map(str, query["stage_ids"][:_MOST_STAGE_IDS])),
-            "finished_tasks": query["tasks"],
-            "finished_cpu_ms": clamp_int64(cpu_ns.get(query_id, 0) // 1_000_000),
-        }
 
 
 def display_name_messages(application: Application, cluster: str, tenant: str, now_ms: int) -> Iterator[DisplayName]:

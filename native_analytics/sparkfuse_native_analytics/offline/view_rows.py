@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sparkfuse_contracts.columns import view_specs
-from sparkfuse_native_analytics.offline import application_row, failure_rows, job_rows, loss_rows, stage_rows
+from sparkfuse_native_analytics.offline import (
+    application_row,
+    failure_rows,
+    job_rows,
+    loss_rows,
+    query_rows,
+    stage_rows,
+)
 from sparkfuse_native_analytics.offline.application import Application
 
 if TYPE_CHECKING:
@@ -41,6 +48,7 @@ def view_rows(
         failure_rows.VIEW: failure_rows.failure_rows(application),
         job_rows.VIEW: job_rows.job_rows(application),
         loss_rows.VIEW: loss_rows.loss_rows(application),
+        query_rows.VIEW: query_rows.query_rows(application),
     }
     views = {stage_rows.VIEW: stage_rows.with_columns(application.stage_rows, stage_expectations)}
     views |= {view: _table(view, of_view) for view, of_view in rows.items()}

@@ -148,6 +148,8 @@ def _store(row: LiveRow, state: RunState) -> None:
         queries.add_query(row.sql_started, state)
     elif kind == "sql_plan":
         queries.add_plan(row.sql_plan, state)
+    elif kind == "sql_metrics":
+        queries.add_metrics(row.sql_metrics, state)
     elif kind == "stage_ended":
         stage_identity.end_stage(row.stage_ended, state)
     elif kind == "job_started":
@@ -188,6 +190,7 @@ def _identify(row: LiveRow, state: RunState) -> Iterator[DisplayName]:
         forecast.fill_progress(row, state)
     elif kind == "query":
         yield from display_names.fill_query(row, state)
+        queries.fill_operators(row.query, state)
     elif kind == "sql_plan":
         yield from display_names.name_query(row, row.sql_plan.sql_execution_id, state)
     elif kind == "sql_ended":

@@ -1,11 +1,14 @@
-"""Stores the SQL executions of a run and the versions of their physical plans."""
+"""Stores the SQL executions of a run, the versions of their physical plans, and the columns about their operators."""
 
 from __future__ import annotations
 
+import logging
 import zlib
 from dataclasses import replace
 
-from sparkfuse_contracts.generated.fact_pb2 import SqlPlan, SqlStarted
+from sparkfuse_contracts.generated.fact_pb2 import SqlMetrics, SqlPlan, SqlStarted
+from sparkfuse_contracts.generated.live_pb2 import QueryLive
+from sparkfuse_rules.knowledge.query_operators import METRICS, PlanMetric, operator_columns
 from sparkfuse_rules.knowledge.query_plan import QueryPlan
 from sparkfuse_stream_jobs.detect.state.codec import Codec
 from sparkfuse_stream_jobs.detect.state.run_state import QueryState, RunState, add_count, application_of
@@ -18,6 +21,9 @@ MAX_VERSIONS = 32
 # The plans of the last ended queries are kept, because a stage may start or report after the end of its query.
 KEPT_QUERIES = 16
 MAX_TEXT = 4_096
+# Errors that an unexpected plan may cause; its query then has no columns about operators.
+_UNREADABLE = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, zlib.error)
+log = logging.getLogger(__name__)
 
 
 def add_query(started: SqlStarted, state: RunState) -> None:
@@ -79,6 +85,33 @@ def plans_of(query_id: int | None, state: RunState) -> tuple[QueryPlan, ...]:
     return tuple(plan for plan in plans if plan)
 
 
+def add_metrics(metrics: SqlMetrics, state: RunState) -> None:
+    """Store the columns about the operators of a query, from its newest plan and the last values of its metrics."""
+    query_id = metrics.sql_execution_id
+    query = query_of(query_id, state)
+    content = state.sql_plans.get(_name(query_id, query.plan_versions[-1])) if query and query.plan_versions else None
+    if query is None or content is None:
+        return
+    try:
+        message = SqlPlan.FromString(zlib.decompress(content))
+        plan = QueryPlan(tuple(message.node_names), tuple(message.node_parents), tuple(message.node_details))
+        names = (PlanMetric(each.node, each.accumulator_id, each.name) for each in message.metrics)
+        columns = operator_columns(plan, names, dict(zip(metrics.accumulator_ids, metrics.values, strict=False)))
+        operators = QueryLive(**columns).SerializeToString()
+    except _UNREADABLE as error:
+        log.warning("cannot read the metrics of query %d of %s: %r", query_id, application_of(state).run_key, error)
+        return
+    if operators != query.operators:
+        put_query(query_id, replace(query, operators=operators), state)
+
+
+def fill_operators(columns: QueryLive, state: RunState) -> None:
+    """Add the columns about the operators of a query to its row."""
+    query = query_of(columns.query_id, state)
+    if query and query.operators:
+        columns.MergeFromString(query.operators)
+
+
 def end_query(query_id: int, state: RunState) -> None:
     """Record the end of a query, and drop the plans of the query that ended ``KEPT_QUERIES`` queries earlier."""
     application = application_of(state)
@@ -128,6 +161,11 @@ def _name(query_id: int, version: int) -> str:
 
 
 def _encode(plan: SqlPlan) -> bytes:
-    """Encode a plan without its metrics, because no name needs them."""
-    copy = SqlPlan(node_names=plan.node_names, node_parents=plan.node_parents, node_details=plan.node_details)
+    """Encode a plan with only those metrics that the columns about operators need."""
+    copy = SqlPlan(
+        node_names=plan.node_names,
+        node_parents=plan.node_parents,
+        node_details=plan.node_details,
+        metrics=[metric for metric in plan.metrics if metric.name in METRICS],
+    )
     return zlib.compress(copy.SerializeToString(), 1)

@@ -24,6 +24,7 @@ PARAMETERS = {
     "job_key": "prod-airflow/daily_sales.load",
     "stage_fingerprint": "9d2c1e0fa8b34455",
     "streaming_name": "orders to lake",
+    "query_id": 5,
 }
 
 

@@ -278,7 +278,7 @@ def test_starts_come_first_and_ends_last(seen: Seen) -> None:
 
 
 def test_forwarded_facts_are_complete(seen: Seen) -> None:
-    """Starts and plans arrive in the topic `live` with all their fields, including nested ones."""
+    """Starts, plans and their metrics arrive in the topic `live` with all their fields, including nested ones."""
     application = seen.of("orders", "application_started")[0]
     stage = seen.of("orders", "stage_started")[0].stage_started
     sql = seen.of("orders", "sql_started")[0].sql_started
@@ -288,6 +288,7 @@ def test_forwarded_facts_are_complete(seen: Seen) -> None:
     assert (list(stage.parent_stage_ids), stage.name, stage.job_id) == ([1, 2], "count at X", 7)
     assert list(sql.plan_nodes) == ["Sort", "Exchange"]
     assert list(seen.of("orders", "sql_plan")[0].sql_plan.node_details) == ["", "k"]
+    assert list(seen.of("orders", "sql_metrics")[0].sql_metrics.values) == [400, -1]
 
 
 def test_query_row_sums_the_stages_of_the_query(seen: Seen) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -171,6 +171,11 @@ class Run:
         given = {"sql_execution_id": execution, "plan_version": version, "node_names": names,
                  "node_parents": parents, "node_details": details}  # fmt: skip
         return self.row("sql_plan", at, sql_plan=given)
+
+    def query_metrics(self, at: int, values: Mapping[int, int], execution: int = 5) -> LiveRow:
+        """Return the last values of a query's metrics by accumulator."""
+        given = {"sql_execution_id": execution, "accumulator_ids": values.keys(), "values": values.values()}
+        return self.row("sql_metrics", at, sql_metrics=given)
 
     def query(self, at: int, execution: int = 5, **more: Any) -> LiveRow:
         """Return the row of a running SQL execution."""

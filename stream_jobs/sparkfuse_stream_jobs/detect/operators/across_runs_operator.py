@@ -20,7 +20,7 @@ from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_rules.knowledge.hosts import HostObservations
 from sparkfuse_rules.prices import read_prices
-from sparkfuse_stream_jobs.detect import baselines, hosts, stage_bounds
+from sparkfuse_stream_jobs.detect import baselines, hosts, reported_costs, stage_bounds
 from sparkfuse_stream_jobs.detect.baseline_bootstrap import BASELINE_TTL, BaselineFollower
 from sparkfuse_stream_jobs.detect.dead_letters import DeadLetters
 from sparkfuse_stream_jobs.detect.finding_costs import fill_application_cost
@@ -63,7 +63,8 @@ class _Outputs:
 class AcrossRuns(KeyedProcessFunction):
     """A Flink operator: batches of kind and content, by job or cluster -> rows, baselines, names and bounds of stages.
 
-    Stores the data that is kept after a run ends: the baselines of a job, and the observations on a cluster's hosts.
+    Stores the data that is kept after a run ends: the baselines of a job, the costs that its runs reported, and the
+    observations on a cluster's hosts.
     Jobs and clusters share one operator, because a separate operator for hosts would receive every row and use only a
     few.
     """
@@ -83,6 +84,7 @@ class AcrossRuns(KeyedProcessFunction):
         # Baselines are not cached, because running stages request fits, and fits have a separate cache.
         stored = of_job.map_state("baselines", message_codec(Baseline), cached=False)
         self._baselines = baselines.JobBaselines(stored, self._published)
+        self._reported = of_job.map_state("reported_costs", record_codec(reported_costs.ReportedCost))
         of_hosts = StateFactory(runtime_context, self._scope, "hosts", HOSTS_TTL)
         self._hosts = hosts.ClusterState(
             observations=of_hosts.map_state("met", record_codec(HostObservations)),
@@ -166,6 +168,8 @@ class AcrossRuns(KeyedProcessFunction):
         return row.SerializeToString()
 
     def _with_expectations(self, row: LiveRow, content: bytes) -> LiveRow:
+        if row.HasField("query"):
+            return reported_costs.fill_due(row, self._reported)
         # If the expectation cannot be computed, other rules may still match on the row.
         expected = (baselines.add_expectations(each, self._baselines) for each in [row])
         row = next(usable(expected, self._letters, content), row)

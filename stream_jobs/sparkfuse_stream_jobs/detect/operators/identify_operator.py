@@ -36,6 +36,7 @@ from sparkfuse_stream_jobs.detect.operators.records import (
     stage_message,
 )
 from sparkfuse_stream_jobs.detect.queries import plan_codec
+from sparkfuse_stream_jobs.detect.reported_costs import has_costs
 from sparkfuse_stream_jobs.detect.stage_bounds import tasks_without_projection
 from sparkfuse_stream_jobs.detect.state import run_state
 from sparkfuse_stream_jobs.detect.state.codec import integer_codec, message_codec, record_codec
@@ -45,8 +46,8 @@ from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactor
 RUN_TTL = timedelta(days=7)
 # Rows that only Identify needs and that it drops.
 _ONLY_IDENTIFY = frozenset({
-    "application_started", "executor_added", "job_ended", "job_started", "pod_changed", "sql_ended", "sql_plan",
-    "sql_started", "stage_started",
+    "application_started", "executor_added", "job_ended", "job_started", "pod_changed", "sql_ended", "sql_metrics",
+    "sql_plan", "sql_started", "stage_started",
 })  # fmt: skip
 log = logging.getLogger(__name__)
 
@@ -123,7 +124,8 @@ class Identify(KeyedProcessFunction):
             if kind == "stage":
                 slots = run_state.application_of(self._state).slots
                 return job_state_key(output), stage_message(content, tasks_without_projection(slots))
-            return job_state_key(output), (ROW if kind == "application" else PASSED) + content
+            uses_job = kind == "application" or (kind == "query" and has_costs(output.query))
+            return job_state_key(output), (ROW if uses_job else PASSED) + content
         if isinstance(output, Baseline):
             return job_state_key(output), BASELINE + output.SerializeToString()
         log.warning("%s", output.text)

@@ -94,7 +94,8 @@ class QueryState:
     ``failure_reason`` and ``ended_ms`` are set if the query failed. ``failure_reported`` is true once a row was emitted
     for the failure of this query, of one of its jobs, or of a query within it. ``plan_versions`` are the stored
     versions of its plan; ``named_version`` is the version from which the query's names were computed. ``stage_ids`` are
-    its stages that have names.
+    its stages that have names. ``operators`` is an encoded QueryLive with the columns about single operators, empty
+    before the end of the query.
     """
 
     nodes: tuple[str, ...] = ()
@@ -113,6 +114,7 @@ class QueryState:
     sources: str | None = None
     sink: str | None = None
     stage_ids: tuple[int, ...] = ()
+    operators: bytes = b""
 
 
 @dataclass(frozen=True)

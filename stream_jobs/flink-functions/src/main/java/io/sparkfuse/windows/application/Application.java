@@ -259,6 +259,7 @@ public final class Application {
       }
       case SQL_STARTED -> queries.add(fact.getSqlStarted());
       case SQL_ENDED -> queries.add(fact.getSqlEnded(), windowEndMs);
+      case SQL_METRICS -> queries.add(fact.getSqlMetrics());
       case STAGE_STARTED, STAGE_ENDED -> silence.progressed();
       case STREAMING_STARTED, STREAMING_PROGRESS, STREAMING_ENDED -> streams.add(fact);
       case RESOURCE_PROFILE_ADDED -> executors.add(fact.getResourceProfileAdded());

@@ -6,6 +6,7 @@ import io.sparkfuse.contracts.JobStarted;
 import io.sparkfuse.contracts.Limits;
 import io.sparkfuse.contracts.QueryLive;
 import io.sparkfuse.contracts.SqlEnded;
+import io.sparkfuse.contracts.SqlMetrics;
 import io.sparkfuse.contracts.SqlStarted;
 import io.sparkfuse.windows.aggregates.Failures;
 import io.sparkfuse.windows.aggregates.SequenceRanges;
@@ -194,6 +195,11 @@ final class ApplicationQueries {
     if (ended.hasFailureReason()) {
       query.soFar.setFailureReason(Failures.capped(ended.getFailureReason()));
     }
+  }
+
+  /** Marks a query as changed, because the detect job adds columns from the metrics to its row. */
+  void add(SqlMetrics metrics) {
+    open(metrics.getSqlExecutionId());
   }
 
   /** Remembers to which query a job and its stages belong, in case the start of a stage is lost. */

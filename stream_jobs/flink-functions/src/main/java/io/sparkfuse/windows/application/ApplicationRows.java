@@ -36,6 +36,8 @@ final class ApplicationRows {
           Fact.KindCase.SQL_STARTED,
           // Plans come before stages, because the name of a stage is made from its plan.
           Fact.KindCase.SQL_PLAN,
+          // Before the row of the query, which gets columns from its plan and metrics.
+          Fact.KindCase.SQL_METRICS,
           Fact.KindCase.STAGE_STARTED);
   private static final List<Fact.KindCase> ENDS =
       List.of(

@@ -9,6 +9,7 @@ import io.sparkfuse.contracts.JobStarted;
 import io.sparkfuse.contracts.LiveRow;
 import io.sparkfuse.contracts.QueryLive;
 import io.sparkfuse.contracts.SqlEnded;
+import io.sparkfuse.contracts.SqlMetrics;
 import io.sparkfuse.contracts.SqlPlan;
 import io.sparkfuse.contracts.SqlStarted;
 import io.sparkfuse.contracts.StageLive;
@@ -249,6 +250,25 @@ class ApplicationQueriesTest {
             "app_live"),
         rows.stream().map(LiveRow::getView).toList());
     assertEquals(plan.build(), rows.get(2).getSqlPlan());
+  }
+
+  /**
+   * The metrics of a query come before the row of the query, which the detect job completes from
+   * them. If they arrive after the end of the query, the query has another row.
+   */
+  @Test
+  void passesMetricsBeforeTheRowOfTheQuery() throws Exception {
+    SqlMetrics metrics =
+        SqlMetrics.newBuilder().setSqlExecutionId(7).addAccumulatorIds(4).addValues(40).build();
+    scenario.fact(started(7)).fact(ended(7, null)).pass();
+
+    List<LiveRow> rows = scenario.fact(Fact.newBuilder().setSqlMetrics(metrics)).pass();
+
+    assertEquals(
+        List.of("sql_metrics", "query_live", "app_live"),
+        rows.stream().map(LiveRow::getView).toList());
+    assertEquals(metrics, rows.get(0).getSqlMetrics());
+    assertEquals("succeeded", rows.get(1).getQuery().getStatus());
   }
 
   private static Fact.Builder started(long id) {

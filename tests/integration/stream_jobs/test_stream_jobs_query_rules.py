@@ -1,0 +1,88 @@
+"""Tests the rules on query plans with both Flink jobs, on the facts of real queries.
+
+For each rule, tests/logs/plans_job.py runs one query that has the problem and one that only looks similar.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sparkfuse.stack.layout import free_ports
+from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts.generated.fact_pb2 import Fact
+from tests.integration.stream_jobs.detect_job import DetectJob
+from tests.integration.stream_jobs.scripted_application import DRIVER, ScriptedApplication
+from tests.kafka import settings_of
+from tests.logs.log_facts import facts_of_log
+
+pytestmark = pytest.mark.timeout(900)
+LOG = Path(__file__).parents[2] / "logs" / "detection" / "plans.zstd"
+APP, JOB = "plans", "query-plans"
+WINDOW_MS = 1000
+RULES = ("broadcast_large", "cartesian_join", "single_task_sort", "small_files_read", "small_files_written")
+KINDS = ("sql_started", "sql_plan", "sql_metrics", "sql_ended")
+
+
+@pytest.fixture(scope="module")
+def prefix(kafka_bootstrap: str) -> str:
+    name = f"test-{uuid.uuid4().hex[:10]}"
+    ensure_topics(settings_of(kafka_bootstrap, name))
+    return name
+
+
+@pytest.fixture(scope="module")
+def detect(
+    kafka_bootstrap: str, prefix: str, tmp_path_factory: pytest.TempPathFactory, start_job: Any
+) -> Iterator[DetectJob]:
+    """Start both jobs, and yield the detect job."""
+    home = tmp_path_factory.mktemp("jobs")
+    environment = {
+        "SPARKFUSE_HOME": str(home / "windows"),
+        "SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap,
+        "SPARKFUSE_TOPIC_PREFIX": prefix,
+        "SPARKFUSE_WINDOW_MS": str(WINDOW_MS),
+    }
+    (home / "windows").mkdir()
+    windows = start_job("sparkfuse_stream_jobs.windows", environment, home / "windows.log")
+    [port] = free_ports(1)
+    job = DetectJob(kafka_bootstrap, prefix, home / "detect", ["--min-firing-ms", "1000"], port)
+    try:
+        job.start()
+        windows.wait_until_running()
+        yield job
+    finally:
+        job.close()
+
+
+def test_rules_distinguish_queries_with_problems(kafka_bootstrap: str, prefix: str, detect: DetectJob) -> None:
+    """Each rule fires for the query that has its problem, and for no similar query, and resolves."""
+    facts = [fact for fact in facts_of_log(LOG) if fact.WhichOneof("kind") in KINDS]
+    app = ScriptedApplication(kafka_bootstrap, f"{prefix}.facts", APP, min(fact.event_time_ms for fact in facts))
+    app.send_fact("application_started", lane="reserved", name=JOB)
+    for fact in facts:
+        send(app, fact)
+    app.flush()
+    for rule in RULES:
+        detect.wait_for_finding(rule, JOB, lambda found: found.state == "firing", f"{rule} to fire")
+        detect.wait_for_finding(rule, JOB, lambda found: found.state == "resolved", f"{rule} to resolve")
+    found = [each for each in detect.new_findings(0) if each.rule in RULES]
+    names = {fact.sql_started.description for fact in facts if fact.HasField("sql_started")}
+
+    assert {"no-" + rule for rule in RULES} <= names
+    assert {each.severity for each in found} == {"info"}
+    assert {each.rule for each in found if f": {each.rule}" in each.description} == set(RULES)
+    assert [each.description for each in found if ": no-" in each.description] == []
+
+
+def send(app: ScriptedApplication, fact: Fact) -> None:
+    """Send a fact of the log as a fact of the application."""
+    copy = Fact()
+    copy.CopyFrom(fact)
+    copy.cluster, copy.app_id, copy.app_attempt, copy.app_start_ms = "test", app.app_id, 1, app.start_ms
+    copy.collector, copy.seq = DRIVER, app.drop(DRIVER, copy.lane)
+    app.send(copy.SerializeToString())
