@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS audit (
   `cluster` Nullable(String),
   `app_id` Nullable(String),
   `app_attempt` Nullable(Int32),
-  `app_start_ms` Nullable(Int64),
+  `app_start_ms` Nullable(Int64) CODEC(Delta, ZSTD(1)),
   `job_key` Nullable(String),
   `tenant` Nullable(String),
   `team` Nullable(String),
@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS audit (
   `signal_id` Nullable(String),
   `finding_id` Nullable(String),
   `policy_hash` Nullable(String),
-  `at_ms` Nullable(Int64),
+  `at_ms` Nullable(Int64) CODEC(Delta, ZSTD(1)),
   `observed` Map(String, String),
   `digest` Nullable(String),
   `approval_id` Nullable(String),
@@ -33,8 +33,8 @@ CREATE TABLE IF NOT EXISTS audit (
   `cost_avoided` Nullable(Float64),
   `currency` Nullable(String),
   `kafka_partition` Int32,
-  `kafka_offset` Int64,
-  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC'),
+  `kafka_offset` Int64 CODEC(Delta, ZSTD(1)),
+  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC') CODEC(Delta, ZSTD(1)),
   INDEX by_app_id app_id TYPE bloom_filter(0.001) GRANULARITY 1,
   INDEX by_at_ms at_ms TYPE minmax GRANULARITY 1
 ) ENGINE = ReplacingMergeTree()

@@ -5,10 +5,10 @@ CREATE TABLE IF NOT EXISTS dead_letters (
   `origin_kafka_offset` Nullable(Int64),
   `reason` Nullable(String),
   `payload` Nullable(String),
-  `seen_ms` Nullable(Int64),
+  `seen_ms` Nullable(Int64) CODEC(Delta, ZSTD(1)),
   `kafka_partition` Int32,
-  `kafka_offset` Int64,
-  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC'),
+  `kafka_offset` Int64 CODEC(Delta, ZSTD(1)),
+  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC') CODEC(Delta, ZSTD(1)),
   INDEX by_seen_ms seen_ms TYPE minmax GRANULARITY 1
 ) ENGINE = ReplacingMergeTree()
 PARTITION BY toDate(inserted_at)

@@ -195,10 +195,16 @@ def _nullable(field: Field, schema: Schema) -> str:
     return plain if field.repeated or field.is_message or field.type == "map" else f"Nullable({plain})"
 
 
+def _codec(column: TableColumn) -> str:
+    """Return the codec of a column whose value differs little from row to row; the others have the server's codec."""
+    rising = column.unit == "ms since epoch" or column.name in ("kafka_offset", "inserted_at")
+    return " CODEC(Delta, ZSTD(1))" if rising else ""
+
+
 def create_table(table: str, schema: Schema) -> str:
     """Return the statement CREATE TABLE IF NOT EXISTS for one table."""
     shape = SHAPES[table]
-    listed = [f"`{column.name}` {column.type}" for column in columns(table, schema)]
+    listed = [f"`{column.name}` {column.type}{_codec(column)}" for column in columns(table, schema)]
     listed += [f"INDEX by_{name} {name} TYPE {kind} GRANULARITY 1" for name, kind in shape.indexes.items()]
     lines = [f"CREATE TABLE IF NOT EXISTS {table} (", ",\n".join(f"  {each}" for each in listed)]
     lines.append(f") ENGINE = ReplacingMergeTree({shape.version or ''})")
