@@ -9,7 +9,7 @@ PARTITION BY toYYYYMM(inserted_at)
 ORDER BY (app_start_ms, app_id, app_attempt, row, ifNull(row_epoch_ms, 0), ifNull(cluster, 'default'),
           ifNull(tenant, 'default'))
 TTL toDateTime(inserted_at) + INTERVAL 400 DAY
-SETTINGS ttl_only_drop_parts = 1, index_granularity = 1024, non_replicated_deduplication_window = 10000,
+SETTINGS ttl_only_drop_parts = 1, index_granularity = 256, non_replicated_deduplication_window = 10000,
          min_bytes_for_wide_part = 268435456;
 INSERT INTO application_rows ({names:application_rows})
 SELECT {names:application_rows} FROM live WHERE row IN ('application', 'application_started', 'application_ended')
@@ -42,13 +42,15 @@ WHERE row IN ('executor', 'executor_added', 'executor_loss')
 GROUP BY app_id, app_attempt, app_start_ms, host, executor_id, lost
 SETTINGS max_partitions_per_insert_block = 0;
 -- current_findings: the latest version of each finding, with the columns that lists are filtered and sorted by.
+-- A finding is of one job for ever, so the job can precede its id.
 CREATE TABLE IF NOT EXISTS current_findings (
-{columns:current_findings}
+{columns:current_findings},
+  INDEX by_finding_id finding_id TYPE bloom_filter(0.001) GRANULARITY 1
 ) ENGINE = ReplacingMergeTree(updated_ms)
 PARTITION BY toYYYYMM(inserted_at)
-ORDER BY finding_id
+ORDER BY (ifNull(job_key, ''), finding_id)
 TTL toDateTime(inserted_at) + INTERVAL 400 DAY
-SETTINGS ttl_only_drop_parts = 1, index_granularity = 1024, non_replicated_deduplication_window = 1000;
+SETTINGS ttl_only_drop_parts = 1, index_granularity = 128, non_replicated_deduplication_window = 1000;
 INSERT INTO current_findings ({names:current_findings})
 SELECT {names:current_findings} FROM findings ORDER BY updated_ms DESC LIMIT 1 BY finding_id
 SETTINGS max_partitions_per_insert_block = 0;

@@ -26,6 +26,7 @@ from sparkfuse_dashboards.macros import TimeRange, expand
 from sparkfuse_dashboards.running_job import running_job
 from sparkfuse_native_analytics import queries
 from sparkfuse_native_analytics.queries import FindingFilter, RunFilter
+from sparkfuse_native_analytics.queries.questions import QUESTIONS, Context
 from sparkfuse_native_analytics.store.migrate import migrate
 from sparkfuse_rules.catalog import load_catalog
 from tests.bench.bench_kernel import machine
@@ -37,7 +38,8 @@ LONGEST_SECONDS = 20.0
 HOUR_MS = 60 * MINUTE_MS
 # The source of each derived table, which contains some rows or columns of its source.
 _SOURCES = {"application_rows": "live", "host_executors": "live", "ended_stages": "live", "logged_stages": "history",
-            "current_findings": "findings", "finding_runs": "findings"}  # fmt: skip
+            "current_findings": "findings", "finding_runs": "findings", "finding_hosts": "findings",
+            "job_runs": "live"}  # fmt: skip
 _TABLES = re.compile(r"\b(?:FROM|JOIN)\s+(?:`?\w+`?\.)?`?(\w+)`?", re.IGNORECASE)
 
 
@@ -128,6 +130,32 @@ def commands(company: Company, client: Client) -> Iterator[tuple[str, Callable[[
     yield "finding", lambda client: queries.finding(client, finding)
     yield "fuse steps of a run", lambda client: queries.fuse_steps(client, app_id=newest)
     yield "fuse steps, one day", lambda client: queries.fuse_steps(client, since_ms=day_ago)
+    yield "runs page, team", lambda client: queries.find_runs(client, RunFilter(since_ms=month_ago, team="team-3"), 50)
+    yield "runs page, user", lambda client: queries.find_runs(client, RunFilter(since_ms=month_ago, who="user-3"), 50)
+    for name, values in _answers(newest, ended, finding):
+        (question,) = [each for each in QUESTIONS if each.name == name]
+        yield (
+            f"question: {name} {values.get('text', values.get('team', ''))}".rstrip(),
+            lambda client, question=question, values=values: question.answer_to(
+                Context(client, None, company.end_ms), values
+            ),
+        )
+
+
+def _answers(newest: str, ended: str, finding: str) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield the questions of REST and MCP with their parameters."""
+    yield "search", {"text": "job-7"}
+    yield "search", {"text": "no such thing"}
+    yield "search", {"text": "node-7"}
+    yield "search_runs", {"days": 30, "team": "team-3", "job": "job", "status": "succeeded"}
+    for name in ("get_run", "explain_run", "list_queries", "list_stages", "cost"):
+        yield name, {"app_id": ended}
+    yield "compare_runs", {"before": ended, "after": newest}
+    yield "job_history", {"job_key": "job-7"}
+    yield "list_findings", {"team": "team-3", "job": "job-7"}
+    yield "get_finding", {"finding_id": finding}
+    yield "fuse_status", {"days": 1}
+    yield "coverage", {"days": 7}
 
 
 def measure(client: Client, name: str, ask: Callable[[Client], object], rows: TableRows, repeats: int) -> Measured:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from clickhouse_connect.driver.client import Client
 
 from sparkfuse_native_analytics.store.columns import contract_column_types
+from sparkfuse_native_analytics.store.fill_job_runs import fill_job_runs
 from sparkfuse_native_analytics.store.migrate import migrations
 
 DAY_MS = 86_400_000
@@ -22,6 +23,8 @@ HOSTS = 100
 FIRING = 20
 # Facts are kept for 30 days; one day is left, so that no row expires while the queries are measured.
 FACT_DAYS = 29
+# The migrations whose statements fill tables that the loader derives.
+_DERIVED = ("0014_current_rows.sql", "0015_runs_and_hosts.sql")
 # Rows of an application, by kind.
 LIVE_ROWS = {"application_started": 1, "application": 60, "stage": 100, "query": 20, "executor_added": 4,
              "executor": 120, "task": 40, "application_ended": 1}  # fmt: skip
@@ -96,11 +99,13 @@ def fill(client: Client, company: Company, *, derived: bool = True) -> Iterator[
             settings={"max_partitions_per_insert_block": 0, "max_insert_threads": 2},
         )
         yield rows.table, int(str(client.command(f"SELECT count() FROM {rows.table}")))
-    (migration,) = [each for each in migrations() if each.name == "0014_current_rows.sql"]
-    for statement in migration.statements(""):
-        if derived and statement.startswith("INSERT"):
-            client.command(statement)
-            yield (table := statement.split()[2]), int(str(client.command(f"SELECT count() FROM {table}")))
+    for migration in migrations() if derived else ():
+        for statement in migration.statements("") if migration.name in _DERIVED else ():
+            if statement.startswith("INSERT"):
+                client.command(statement)
+                yield (table := statement.split()[2]), int(str(client.command(f"SELECT count() FROM {table}")))
+    if derived:
+        fill_job_runs(client)
 
 
 def application_sql(company: Company) -> Mapping[str, str]:

@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkfuse_native_analytics.loader.finding_hosts import finding_hosts
+from sparkfuse_native_analytics.loader.job_runs import logged_runs, started_runs
 from sparkfuse_native_analytics.store.columns import (
     APPLICATION_KINDS,
     APPLICATION_ROWS,
@@ -95,9 +97,9 @@ def finding_runs(findings: pa.Table) -> Derived:
 
 # The tables that are derived from each table of a feed.
 DERIVED: Mapping[str, tuple[Callable[[pa.Table], Derived], ...]] = {
-    "live": (ended_stages, application_rows, host_executors),
-    "history": (logged_stages, logged_applications),
-    "findings": (current_findings, finding_runs),
+    "live": (ended_stages, application_rows, host_executors, started_runs),
+    "history": (logged_stages, logged_applications, logged_runs),
+    "findings": (current_findings, finding_runs, finding_hosts),
 }
 
 

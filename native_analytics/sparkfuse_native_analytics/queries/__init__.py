@@ -37,17 +37,9 @@ from sparkfuse_native_analytics.queries.job_history import JobFacts, job_facts
 from sparkfuse_native_analytics.queries.lists import FindingList, RunList, list_findings, list_runs
 from sparkfuse_native_analytics.queries.run_explanation import RunExplanation, UsualRun, explain_run
 from sparkfuse_native_analytics.queries.run_filter import RunFilter, RunPlace
+from sparkfuse_native_analytics.queries.run_pages import RunPage, find_runs, runs
 from sparkfuse_native_analytics.queries.run_report import RunCost, RunReport, StageReport, run_cost, run_report
-from sparkfuse_native_analytics.queries.run_rows import (
-    Query,
-    Run,
-    RunDetails,
-    RunPage,
-    Stage,
-    find_runs,
-    run,
-    runs,
-)
+from sparkfuse_native_analytics.queries.run_rows import Query, Run, RunDetails, Stage, run
 from sparkfuse_native_analytics.queries.search import SearchResult, search
 from sparkfuse_native_analytics.queries.select import StoreEmptyError
 

@@ -101,19 +101,16 @@ LIMIT 10000
 """
 _VERSIONS = {
     "finding_id": "finding_id = {finding_id:String}",
+    "job_key": "ifNull(job_key, '') = {job_key:String}",
     "since_ms": "updated_ms >= {since_ms:Int64}",
     "app_id": """(updated_ms, finding_id) IN (
         SELECT updated_ms, finding_id FROM finding_runs FINAL WHERE app_id = {app_id:String})""",
-    # A name such as node-1 must not select node-10, so the description is compared word by word.
-    "host": """scope = concat('host:', {host:String})
-        OR arrayExists(run -> has(mapValues(run.evidence), {host:String}), runs)
-        OR has(arrayMap(word -> trim(TRAILING '.' FROM word),
-                        splitByRegexp('[^A-Za-z0-9._-]+', ifNull(description, ''))), {host:String})""",
+    "host": """(updated_ms, finding_id) IN (
+        SELECT updated_ms, finding_id FROM finding_hosts FINAL WHERE host = {host:String})""",
 }
 _CHOSEN = {
     "state": "latest.1 = {state:String}",
     "severity": "latest.2 = {severity:String}",
-    "job_key": "latest.3 = {job_key:String}",
     "job_text": "positionCaseInsensitiveUTF8(ifNull(latest.3, ''), {job_text:String}) > 0",
     "team": "latest.4 = {team:String}",
 }

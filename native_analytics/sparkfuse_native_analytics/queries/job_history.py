@@ -11,7 +11,8 @@ from sparkfuse_native_analytics.queries.baseline_rows import Baseline, baselines
 from sparkfuse_native_analytics.queries.expected_rows import MAX_BASELINES
 from sparkfuse_native_analytics.queries.finding_rows import Finding, FindingFilter, latest_findings, severest_findings
 from sparkfuse_native_analytics.queries.run_filter import RunFilter
-from sparkfuse_native_analytics.queries.run_rows import Run, RunPage, find_runs
+from sparkfuse_native_analytics.queries.run_pages import RunPage, find_runs
+from sparkfuse_native_analytics.queries.run_rows import Run
 from sparkfuse_rules.knowledge.explanation import Explanation
 from sparkfuse_rules.knowledge.training_samples import APPLICATION
 

@@ -16,8 +16,9 @@ from sparkfuse_native_analytics.queries.finding_rows import (
     severest_findings,
 )
 from sparkfuse_native_analytics.queries.run_filter import RunFilter, RunPlace
+from sparkfuse_native_analytics.queries.run_pages import find_runs
 from sparkfuse_native_analytics.queries.run_report import StageReport, stage_report
-from sparkfuse_native_analytics.queries.run_rows import Query, Run, find_runs
+from sparkfuse_native_analytics.queries.run_rows import Query, Run
 from sparkfuse_native_analytics.queries.run_rows import run as run_details
 
 RUNS, FINDINGS, STAGES, QUERIES = "runs", "findings", "stages", "queries"

@@ -14,9 +14,6 @@ from sparkfuse_native_analytics.queries.select import fetch, names, newest_first
 from sparkfuse_rules.knowledge.identity import identify
 
 RUNNING = "running"
-BLOCK = 1_000
-MOST_READ = 100_000
-"""The number of runs after which a search ends although its page is not full."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +43,6 @@ class Run:
     window_end_ms: int | None
     owner: str | None = None
     team: str | None = None
-
-
-@dataclass(frozen=True)
-class RunPage:
-    """Some runs, newest first, and the place from which the next page starts; None at the end of the list."""
-
-    runs: list[Run]
-    next: RunPlace | None
 
 
 @dataclass(frozen=True)
@@ -163,6 +152,7 @@ WHERE app_start_ms >= {{since_ms:Int64}}
   AND ({{after_id:String}} = '' OR (app_start_ms, app_id, app_attempt)
        < ({{after_start_ms:Int64}}, {{after_id:String}}, {{after_attempt:Int32}}))
   AND (empty({{app_ids:Array(String)}}) OR app_id IN {{app_ids:Array(String)}})
+  AND (empty({{starts:Array(Int64)}}) OR app_start_ms IN {{starts:Array(Int64)}})
   AND ({{status:String}} = '' OR status = {{status:String}})
   AND ({{user:String}} = '' OR user_name = {{user:String}})
   AND ({{cluster:String}} = '' OR cluster = {{cluster:String}})
@@ -216,57 +206,12 @@ LIMIT 1 BY query_id
 _NAMES = f"SELECT {names(_Name)} FROM names FINAL WHERE {_ATTEMPT}"
 
 
-def runs(client: Client, limit: int = 50, *, job_key: str | None = None, since_ms: int = 0) -> list[Run]:
-    """Return the latest runs that started at ``since_ms`` or later, newest first.
-
-    If ``job_key`` is given, only runs of this job are returned.
-
-    Raises StoreEmptyError.
-    """
-    return find_runs(client, RunFilter(since_ms=since_ms, job_key=job_key or ""), limit).runs
-
-
-def find_runs(client: Client, wanted: RunFilter, limit: int, after: RunPlace | None = None) -> RunPage:
-    """Return at most ``limit`` runs, newest first; with ``after``, those that follow this place.
-
-    The job key, the owner and the team are computed here, so a page may need several reads. After ``MOST_READ`` runs
-    the page ends, and ``next`` continues the search.
-
-    Raises StoreEmptyError.
-    """
-    computed = bool(wanted.job_key or wanted.job_text or wanted.who or wanted.team)
-    block = BLOCK if computed else limit + 1
-    found: list[Run] = []
-    read = 0
-    while read < MOST_READ:
-        rows = _select(client, wanted, block, after)
-        read += len(rows)
-        for each in rows:
-            if _is_wanted(each, wanted):
-                if len(found) == limit:
-                    return RunPage(found, RunPlace.of(found[-1]) if found else after)
-                found.append(each)
-        if len(rows) < block:
-            return RunPage(found, None)
-        after = RunPlace.of(rows[-1])
-    return RunPage(found, after)
-
-
-def _is_wanted(run: Run, wanted: RunFilter) -> bool:
-    return (
-        wanted.job_key in ("", run.job_key)
-        and wanted.job_text.casefold() in run.job_key.casefold()
-        and wanted.who in ("", run.user_name, run.owner, run.team)
-        and wanted.team in ("", run.team)
-    )
-
-
 def run(client: Client, app_id: str) -> RunDetails | None:
     """Return the latest attempt of the application, with its queries and stages; None if the store has no attempt.
 
     Raises StoreEmptyError.
     """
-    found = _select(client, RunFilter(app_ids=(app_id,)), 1, None)
+    found = select_runs(client, RunFilter(app_ids=(app_id,)), 1, None)
     if not found:
         return None
     attempt = {"app_id": app_id, "app_start_ms": found[0].app_start_ms, "app_attempt": found[0].app_attempt}
@@ -347,7 +292,13 @@ def _sum(values: Iterable[int | None]) -> int | None:
     return sum(present) if present else None
 
 
-def _select(client: Client, wanted: RunFilter, limit: int, after: RunPlace | None) -> list[Run]:
+def select_runs(
+    client: Client, wanted: RunFilter, limit: int, after: RunPlace | None, starts: Sequence[int] = ()
+) -> list[Run]:
+    """Return the runs that the columns of the store select, newest first; ``starts`` selects times of start.
+
+    Raises StoreEmptyError.
+    """
     place = after or RunPlace(0, "", 0)
     chosen = {
         "until_ms": wanted.until_ms,
@@ -356,6 +307,7 @@ def _select(client: Client, wanted: RunFilter, limit: int, after: RunPlace | Non
         "status": wanted.status,
         "text": wanted.text,
         "app_ids": list(wanted.app_ids),
+        "starts": list(starts),
         "after_start_ms": place.app_start_ms,
         "after_id": place.app_id,
         "after_attempt": place.app_attempt,

@@ -9,7 +9,8 @@ from clickhouse_connect.driver.client import Client
 from sparkfuse_native_analytics.queries.executor_rows import runs_on_host
 from sparkfuse_native_analytics.queries.finding_rows import Finding, FindingFilter, finding, severest_findings
 from sparkfuse_native_analytics.queries.run_filter import RunFilter
-from sparkfuse_native_analytics.queries.run_rows import Run, find_runs
+from sparkfuse_native_analytics.queries.run_pages import find_runs
+from sparkfuse_native_analytics.queries.run_rows import Run
 
 DAY_MS = 24 * 3_600_000
 RUN_DAYS = 90

@@ -14,6 +14,8 @@ APPLICATION_ROWS = "application_rows"
 HOST_EXECUTORS = "host_executors"
 CURRENT_FINDINGS = "current_findings"
 FINDING_RUNS = "finding_runs"
+FINDING_HOSTS = "finding_hosts"
+JOB_RUNS = "job_runs"
 STAGE = "stage"
 # The kind, in ``application_rows``, of a row from an event log.
 LOGGED = "history"
@@ -39,6 +41,26 @@ _HOST_EXECUTORS = {
     "inserted_at": _INSERTED_AT,
 }
 _FINDING_RUNS = {"app_id": "String", "finding_id": "String", "updated_ms": "Int64", "inserted_at": _INSERTED_AT}
+_FINDING_HOSTS = {"host": "String", "finding_id": "String", "updated_ms": "Int64", "inserted_at": _INSERTED_AT}
+_JOB_RUNS = {
+    "job_key": "String",
+    "app_start_ms": "Int64",
+    "app_id": "String",
+    "app_attempt": "Int32",
+    "name": "Nullable(String)",
+    "user_name": "Nullable(String)",
+    "owner": "Nullable(String)",
+    "team": "Nullable(String)",
+    "known": "UInt8",
+    "inserted_at": _INSERTED_AT,
+}
+# Tables of the loader whose columns are not those of a table of the contract.
+_OWN = {
+    HOST_EXECUTORS: _HOST_EXECUTORS,
+    FINDING_RUNS: _FINDING_RUNS,
+    FINDING_HOSTS: _FINDING_HOSTS,
+    JOB_RUNS: _JOB_RUNS,
+}
 _CURRENT_FINDINGS = ("finding_id", "updated_ms", "cluster", "tenant", "rule", "severity", "state", "job_key", "team",
                      "scope", "started_ms", "resolved_ms", "inserted_at")  # fmt: skip
 
@@ -75,8 +97,8 @@ def contract_column_types(table: str) -> Mapping[str, str]:
         return {name: column.type for name, column in application_row_columns().items()}
     if table == CURRENT_FINDINGS:
         return {column.name: column.type for column in tables()["findings"].columns if column.name in _CURRENT_FINDINGS}
-    if table in {HOST_EXECUTORS, FINDING_RUNS}:
-        return _HOST_EXECUTORS if table == HOST_EXECUTORS else _FINDING_RUNS
+    if table in _OWN:
+        return _OWN[table]
     spec = tables().get(table)
     return {column.name: column.type for column in spec.columns} if spec else {}
 

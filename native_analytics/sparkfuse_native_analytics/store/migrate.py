@@ -28,12 +28,15 @@ from sparkfuse_native_analytics.store.columns import (
     contract_column_types,
     source_names,
 )
+from sparkfuse_native_analytics.store.fill_job_runs import fill_job_runs
 
 USAGE = 2
 UNAVAILABLE = 3
 _LIST_OF_PARTS = "Array(Tuple("
 _NUMBERED = re.compile(r"(\d{4})_\w+\.sql")
 _PLACEHOLDER = re.compile(r"\{(table|columns|names|sources|missing):(\w+)(?: AS (\w+))?\}|\{(database)\}")
+# Statements that are not SQL, but a function that fills a table.
+_FILLS = {"{fill:job_runs}": fill_job_runs}
 _APPLIED_FILES = """
 CREATE TABLE IF NOT EXISTS schema_migrations (
   file String,
@@ -131,7 +134,10 @@ def _widen_columns(client: Client) -> list[str]:
 
 def _command(client: Client, statement: str, what: str) -> None:
     try:
-        client.command(statement)
+        if statement in _FILLS:
+            _FILLS[statement](client)
+        else:
+            client.command(statement)
     except ClickHouseError as error:
         raise MigrationError(f"the store rejects {what}: {' '.join(str(error).split())[:400]}") from error
 

@@ -26,10 +26,11 @@ SHOWN = ("stage_live", "stage_live_zero_beside_absent", "task_live", "task_live_
 
 
 def live_rows() -> list[LiveRow]:
-    """Return the live rows of the current run, and the application rows of earlier runs."""
+    """Return the live rows of the current run, and the rows of the applications of earlier runs."""
     rows = [LIVE[case] for case in SHOWN]
     again = LIVE["stage_live"]  # a row that was sent twice after a restart
-    return [*rows, again, *(_application_before(days) for days in (1, 2, 3, 4))]
+    before = [row for days in (1, 2, 3, 4) for row in (_started_before(days), _application_before(days))]
+    return [*rows, again, *before]
 
 
 def ended_stages() -> pa.Table:
@@ -51,12 +52,23 @@ def ended_stages() -> pa.Table:
 
 
 def _application_before(days: int) -> LiveRow:
+    row = _row_before("app_live", days)
+    row.application.name = f"nightly_orders 2026-11-{21 - days}"
+    return row
+
+
+def _started_before(days: int) -> LiveRow:
+    row = _row_before("application_started", days)
+    row.application_started.name = f"nightly_orders 2026-11-{21 - days}"
+    return row
+
+
+def _row_before(case: str, days: int) -> LiveRow:
     row = LiveRow()
-    row.CopyFrom(LIVE["app_live"])
+    row.CopyFrom(LIVE[case])
     row.app_id = f"app-before-{days}"
     row.app_start_ms -= days * DAY_MS
     row.window_end_ms -= days * DAY_MS
-    row.application.name = f"nightly_orders 2026-11-{21 - days}"
     return row
 
 

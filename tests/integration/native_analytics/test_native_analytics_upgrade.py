@@ -13,11 +13,12 @@ from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.tables import tables
 from sparkfuse_native_analytics import queries
+from sparkfuse_native_analytics.queries import FindingFilter
 from sparkfuse_native_analytics.store import migrate as migrator
 from sparkfuse_native_analytics.store.client import connect
 from sparkfuse_native_analytics.store.columns import column_names
 from sparkfuse_native_analytics.store.migrate import migrate
-from tests.bench.store_company import MINUTE_MS, TASKS, Company, fill
+from tests.bench.store_company import JOBS, MINUTE_MS, TASKS, Company, fill
 
 LAST_RELEASE = "0012_feedback.sql"
 COMPANY = Company(tasks=20 * TASKS, days=20, end_ms=time.time_ns() // 10**6 // MINUTE_MS * MINUTE_MS)
@@ -70,7 +71,7 @@ def test_store_of_the_last_release_keeps_its_rows(last_release: Client) -> None:
     done = migrate(last_release)
     newest = queries.runs(last_release, 1)[0]
 
-    assert done[:2] == ["0013_partitions.sql", "0014_current_rows.sql"]
+    assert done[:3] == ["0013_partitions.sql", "0014_current_rows.sql", "0015_runs_and_hosts.sql"]
     assert _contents(last_release) == before
     assert all(rows > 0 for rows, _ in before.values())
     assert all("PARTITION BY" in _create(last_release, table) for table in TABLES)
@@ -78,6 +79,10 @@ def test_store_of_the_last_release_keeps_its_rows(last_release: Client) -> None:
     assert newest.app_id == COMPANY.app_id(COMPANY.applications - 1)
     assert len(queries.findings(last_release, 10, app_id=newest.app_id)) == 10
     assert queries.runs_on_host(last_release, "node-7", 0, 10)
+    assert queries.latest_findings(last_release, FindingFilter(host="node-7"), 10)
+    assert {each.app_id for each in queries.runs(last_release, 1_000, job_key="job-7")} == {
+        COMPANY.app_id(number) for number in range(7, COMPANY.applications, JOBS)
+    }
     assert migrate(last_release) == []
 
 
