@@ -42,12 +42,17 @@ DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_RUNBOOK_URL": "",
     # Google's SRE book limits a shift of 12 hours to two incidents, and one incident causes a few pages.
     "SPARKFUSE_PAGES_PER_DAY": "10",
+    # Days for which the store keeps facts about tasks and so on, live rows, and the rows of runs and findings.
+    "SPARKFUSE_KEEP_FACTS_DAYS": "30",
+    "SPARKFUSE_KEEP_LIVE_DAYS": "90",
+    "SPARKFUSE_KEEP_RUNS_DAYS": "400",
 }
 _ADDRESS = re.compile(r"[^\s:,/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
 _SOURCES_FORM = (
     "name=file, or several with commas; each name has at most 20 of a-z, 0-9 and '-', starts with a letter and occurs "
     "once, and each file is there"
 )
+_DAYS_FORM = "a number of days from 1 to 36500"
 Value = TypeVar("Value")
 _PREFIX = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 # A source's name is part of the names of processes, consumer groups and Kubernetes objects, which are limited.
@@ -94,6 +99,9 @@ class Settings:
     dashboard_url: str
     runbook_url: str
     pages_per_day: int
+    keep_facts_days: int
+    keep_live_days: int
+    keep_runs_days: int
     sources: tuple[Source, ...] = ()
     source: str = ""
     kafka_name: str = ""
@@ -143,6 +151,9 @@ class Settings:
             dashboard_url=read("SPARKFUSE_DASHBOARD_URL", _optional_url, "an address like http://127.0.0.1:3000"),
             runbook_url=read("SPARKFUSE_RUNBOOK_URL", _optional_url, "an address like https://wiki.company/sparkfuse")
             or docs_url(console_url),
+            keep_facts_days=read("SPARKFUSE_KEEP_FACTS_DAYS", _days, _DAYS_FORM),
+            keep_live_days=read("SPARKFUSE_KEEP_LIVE_DAYS", _days, _DAYS_FORM),
+            keep_runs_days=read("SPARKFUSE_KEEP_RUNS_DAYS", _days, _DAYS_FORM),
             pages_per_day=read("SPARKFUSE_PAGES_PER_DAY", _pages, "a number from 1 to 10000, or 0 for no limit"),
         )
 
@@ -241,6 +252,12 @@ def _port(text: str) -> int:
 
 def _window(text: str) -> int:
     return _whole_number(text, 100, 600_000)
+
+
+def _days(text: str) -> int:
+    if not 1 <= int(text) <= 36_500:
+        raise ValueError(text)
+    return int(text)
 
 
 def _pages(text: str) -> int:

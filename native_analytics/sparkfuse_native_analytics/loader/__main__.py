@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def _run(settings: Settings, stop: threading.Event) -> int:
-    done = migrate(connect(settings))
+    done = migrate(connect(settings), settings)
     if done:
         _log.info("migrated the store: %s", ", ".join(done))
     metrics = LoaderMetrics()

@@ -17,7 +17,7 @@ from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError
 
 from sparkfuse_contracts.assets import asset
-from sparkfuse_contracts.settings import SettingError
+from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_contracts.tables import tables
 from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
 from sparkfuse_native_analytics.store.columns import (
@@ -29,6 +29,7 @@ from sparkfuse_native_analytics.store.columns import (
     source_names,
 )
 from sparkfuse_native_analytics.store.fill_job_runs import fill_job_runs
+from sparkfuse_native_analytics.store.retention import apply_retention
 
 USAGE = 2
 UNAVAILABLE = 3
@@ -78,15 +79,21 @@ def migrations(server: bool = False) -> tuple[Migration, ...]:
     return tuple(Migration(_name(path, server), path.read_text()) for path in files)
 
 
-def migrate(client: Client, *, server: bool = False) -> list[str]:
+def migrate(client: Client, settings: Settings | None = None, *, server: bool = False) -> list[str]:
     """Apply new files and add new columns of the contract; return the names of the files and columns.
+
+    If ``settings`` are given, the tables keep their rows for as long as the settings say; this is a line for each table
+    that is changed.
 
     Raises MigrationError if a file was changed after it was applied, or if the store rejects a statement.
     """
     # A numbered file can copy a table, so columns are widened first.
     widened = [] if server else _widen_columns(client)
     done = widened + _run(client, migrations(server))
-    return done if server else done + _add_columns(client)
+    if server:
+        return done
+    done += _add_columns(client)
+    return done if settings is None else done + _retain(client, settings)
 
 
 def _run(client: Client, wanted: tuple[Migration, ...]) -> list[str]:
@@ -104,6 +111,13 @@ def _run(client: Client, wanted: tuple[Migration, ...]) -> list[str]:
             client.insert("schema_migrations", [[migration.name, migration.sha256]], column_names=["file", "sha256"])
             applied.append(migration.name)
     return applied
+
+
+def _retain(client: Client, settings: Settings) -> list[str]:
+    try:
+        return apply_retention(client, settings)
+    except ClickHouseError as error:
+        raise MigrationError(f"the store rejects the time for which rows are kept: {_reason(error)}") from error
 
 
 def _add_columns(client: Client) -> list[str]:
@@ -139,7 +153,11 @@ def _command(client: Client, statement: str, what: str) -> None:
         else:
             client.command(statement)
     except ClickHouseError as error:
-        raise MigrationError(f"the store rejects {what}: {' '.join(str(error).split())[:400]}") from error
+        raise MigrationError(f"the store rejects {what}: {_reason(error)}") from error
+
+
+def _reason(error: ClickHouseError) -> str:
+    return " ".join(str(error).split())[:400]
 
 
 def _written(found: re.Match[str], database: str) -> str:
@@ -170,7 +188,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     try:
-        done = migrate(connect(), server=options.server)
+        settings = Settings.from_environment()
+        done = migrate(connect(settings), settings, server=options.server)
     except (SettingError, StoreUnavailableError, MigrationError) as error:
         print(f"sparkfuse migrate: {error}", file=sys.stderr)
         return USAGE if isinstance(error, SettingError) else UNAVAILABLE

@@ -35,6 +35,9 @@ def test_defaults_are_the_addresses_of_the_local_stack(tmp_path, monkeypatch) ->
         dashboard_url="",
         runbook_url="http://127.0.0.1:19080/docs",
         pages_per_day=10,
+        keep_facts_days=30,
+        keep_live_days=90,
+        keep_runs_days=400,
     )
 
 
