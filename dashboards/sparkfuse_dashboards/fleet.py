@@ -60,7 +60,11 @@ def _runs() -> Row:
         Column("app_id", "app_id"), Column("stage"), Column("name"), Column("status", "word"),
         Column("spilled", "bytes"), Column("work", "bytes"), Column("elapsed", "ms"), width=16,
     )  # fmt: skip
-    return Row("Applications", (applications, running, spill))
+    ended_runs = _panel(
+        "ended_runs", "Ended runs by day", "By the day of their start, for time ranges of up to five years.",
+        "timeseries", Column("time", "time"), Column("ended", "count"), Column("failed", "count"),
+    )  # fmt: skip
+    return Row("Applications", (applications, running, spill, ended_runs))
 
 
 def _rules(catalog: Catalog) -> Row:

@@ -191,17 +191,25 @@ class TableRows:
 
 def report(client: Client, company: Company, repeats: int) -> None:
     """Print the size of each table, and a line for each panel and command."""
-    sizes = client.query("SELECT table, sum(rows), sum(bytes_on_disk), count() FROM system.parts WHERE active AND "
-                         "database = currentDatabase() GROUP BY table ORDER BY table").result_rows  # fmt: skip
     print("| table | rows | bytes | bytes a row | parts |\n| --- | --- | --- | --- | --- |")
-    for table, rows, size, parts in sizes:
-        print(f"| {table} | {rows:,} | {size:,} | {size / rows:.1f} | {parts} |")
+    _print_sizes(client)
     rows = TableRows(client)
     print("\n| query | rows read | share of the tables | p95 ms |\n| --- | --- | --- | --- |")
     for name, ask in (*panels(company), *commands(company, client)):
         found = measure(client, name, ask, rows, repeats)
         print(f"| {found.name} | {found.read_rows:,} | {found.share:.2%} | {found.p95_seconds * 1000:,.0f} |",
               flush=True)  # fmt: skip
+    # How much of the size is due to parts that the engine has not merged yet.
+    client.command("OPTIMIZE TABLE live FINAL")
+    _print_sizes(client, "live", " after OPTIMIZE FINAL")
+
+
+def _print_sizes(client: Client, only: str = "", when: str = "") -> None:
+    sizes = client.query("SELECT table, sum(rows), sum(bytes_on_disk), count() FROM system.parts WHERE active AND "
+                         "database = currentDatabase() GROUP BY table ORDER BY table").result_rows  # fmt: skip
+    for table, rows, size, parts in sizes:
+        if only in ("", table):
+            print(f"| {table}{when} | {rows:,} | {size:,} | {size / rows:.1f} | {parts} |", flush=True)
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ from sparkfuse_native_analytics.loader.dead_letters import DeadLetterWriter
 from sparkfuse_native_analytics.loader.feed import FEEDS, Feed
 from sparkfuse_native_analytics.loader.feed_worker import FeedWorker, LoaderMetrics, watch_lag
 from sparkfuse_native_analytics.loader.kafka import TopicReader
+from sparkfuse_native_analytics.loader.rollups import keep_rolled_up
 from sparkfuse_native_analytics.loader.sink import Sink
 from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
 from sparkfuse_native_analytics.store.migrate import MigrationError, migrate
@@ -58,9 +59,10 @@ def _run(settings: Settings, stop: threading.Event) -> int:
     except MetricsPortError as error:
         return _fail(str(error), UNAVAILABLE)
     _log.info("loading %s", ", ".join(worker.reader.topic.name for worker in workers))
-    with concurrent.futures.ThreadPoolExecutor(len(workers) + 1) as threads:
+    with concurrent.futures.ThreadPoolExecutor(len(workers) + 2) as threads:
         running = [threads.submit(worker.run) for worker in workers]
         threads.submit(watch_lag, workers, metrics, stop)
+        threads.submit(keep_rolled_up, connect(settings), stop)
         concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
         # A feed that ends by itself has failed. The other feeds stop too, so that the failure is visible.
         stop.set()
