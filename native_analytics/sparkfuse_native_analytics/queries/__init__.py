@@ -5,17 +5,11 @@ The module `questions` has the questions of REST and MCP with their parameters.
 
 from clickhouse_connect.driver.client import Client
 
+from sparkfuse_native_analytics.queries.allocation_rows import Allocation, allocation
 from sparkfuse_native_analytics.queries.baseline_rows import Baseline, BaselineSample, baselines, explained
 from sparkfuse_native_analytics.queries.comparable_run import comparable_run, stored_comparison
 from sparkfuse_native_analytics.queries.cursor import CursorError
-from sparkfuse_native_analytics.queries.executor_rows import (
-    Allocation,
-    Executor,
-    RunOnHost,
-    allocation,
-    executors,
-    runs_on_host,
-)
+from sparkfuse_native_analytics.queries.executor_rows import Executor, RunOnHost, executors, runs_on_host
 from sparkfuse_native_analytics.queries.expected_rows import MAX_BASELINES, ExpectedDuration
 from sparkfuse_native_analytics.queries.feedback_rows import Feedback, demotion_of, feedback, rule_precisions
 from sparkfuse_native_analytics.queries.finding_rows import (

@@ -1,4 +1,4 @@
-"""Reads the executors of a run, what they have been allocated so far, and the runs that used a host."""
+"""Reads the executors of a run, and the runs that used a host."""
 
 from __future__ import annotations
 
@@ -27,14 +27,6 @@ class Executor:
     process_rss_bytes: int | None
     memory_limit_bytes: int | None
     seen_ms: int | None
-
-
-@dataclass(frozen=True)
-class Allocation:
-    """Cores and memory of a run's executors, each multiplied by the time for which they were allocated."""
-
-    core_ms: int
-    memory_mib_ms: int | None
 
 
 @dataclass(frozen=True)
@@ -77,13 +69,6 @@ GROUP BY executor_id
 ORDER BY isNull(removed_ms) DESC, seen_ms DESC, executor_id
 LIMIT {{limit:UInt32}}
 """
-_ALLOCATION = f"""
-SELECT assumeNotNull(allocated_core_ms) AS core_ms, allocated_memory_mib_ms AS memory_mib_ms
-FROM application_rows
-WHERE {_ATTEMPT} AND allocated_core_ms IS NOT NULL
-ORDER BY row_epoch_ms DESC, row_seq DESC
-LIMIT 1
-"""
 _RUNS_ON_HOST = """
 SELECT app_id, app_attempt, app_start_ms, uniqExact(executor_id) AS executors,
        uniqExactIf(executor_id, lost) AS lost_executors, max(seen_ms) AS seen_ms
@@ -101,15 +86,6 @@ def executors(client: Client, run: Run, limit: int) -> list[Executor]:
     Raises StoreEmptyError.
     """
     return select(client, Executor, _EXECUTORS, {**_attempt(run), "limit": limit})
-
-
-def allocation(client: Client, run: Run) -> Allocation | None:
-    """Return what a run has been allocated so far; None if the store does not have it, as for runs of event logs.
-
-    Raises StoreEmptyError.
-    """
-    found = select(client, Allocation, _ALLOCATION, _attempt(run))
-    return found[0] if found else None
 
 
 def runs_on_host(client: Client, host: str, since_ms: int, limit: int) -> list[RunOnHost]:

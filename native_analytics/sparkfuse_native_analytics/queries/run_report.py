@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from clickhouse_connect.driver.client import Client
 
-from sparkfuse_native_analytics.queries.executor_rows import Allocation, Executor, allocation, executors
+from sparkfuse_native_analytics.queries.allocation_rows import Allocation, allocation
+from sparkfuse_native_analytics.queries.executor_rows import Executor, executors
 from sparkfuse_native_analytics.queries.expected_rows import ExpectedDuration, expected_durations
 from sparkfuse_native_analytics.queries.finding_rows import Finding, FindingFilter, latest_findings
 from sparkfuse_native_analytics.queries.fuse_steps import FuseStep, fuse_steps

@@ -12,6 +12,8 @@ from clickhouse_connect.driver.client import Client
 from typer.testing import CliRunner
 
 from sparkfuse.commands.application import application as commands
+from sparkfuse_contracts.examples import examples_of
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics import queries
@@ -29,6 +31,7 @@ from tests.integration.console.rows import ADVISED_JOB, fill_console, store, sto
 from tests.integration.dashboards.scenario import APP, arrow_rows, fill
 
 LOGS = Path(__file__).parent / "compare" / "logs"
+EXAMPLES = examples_of(LiveRow)
 FAILED = Path(__file__).parents[2] / "logs" / "detection" / "user-error.zstd"
 REAL = Path(__file__).parents[2] / "logs" / "runs" / "healthy-1.zstd"
 SAME_JOB = ("usual", "skewed_key")
@@ -198,6 +201,20 @@ def test_run_report_has_findings_expectations_and_cost(filled: Filled) -> None:
     assert logged["stages"][0]["expected"]["runs"] == 6
     assert abs(logged["stages"][0]["excess_ms"]) < 50
     assert "event logs" in filled.ask("cost", app_id=filled.usual.app_id)["unknown_reason"]
+
+
+def test_cost_of_a_live_run_is_that_of_its_executors(filled: Filled) -> None:
+    """Cores and memory of a run are those of its executors for as long as they were allocated."""
+    found = filled.ask("cost", app_id=APP)
+    run = queries.run(filled.client, APP).run
+    added, removed = EXAMPLES["executor_added"].executor_added, EXAMPLES["executor_removed"].executor_removed
+    allocated_ms = min(removed.removed_ms, run.ended_ms or run.window_end_ms) - added.added_ms
+    # Without settings, YARN allocates a heap of 1,024 MiB and an overhead of 384 MiB.
+    memory_mib = 1_024 + 384
+
+    assert (found["core_ms"], found["memory_mib_ms"]) == (added.cores * allocated_ms, memory_mib * allocated_ms)
+    assert found["amount"] > 0
+    assert found["unknown_reason"] is None
 
 
 def test_job_history_has_runs_and_baselines(filled: Filled) -> None:
