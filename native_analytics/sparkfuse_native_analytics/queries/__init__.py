@@ -26,10 +26,11 @@ from sparkfuse_native_analytics.queries.finding_rows import (
     severest_findings,
 )
 from sparkfuse_native_analytics.queries.fuse_steps import FuseStep, fuse_steps
+from sparkfuse_native_analytics.queries.job_advice import JobAdvice, job_advice
 from sparkfuse_native_analytics.queries.job_days import JobDay, job_days
 from sparkfuse_native_analytics.queries.job_history import JobFacts, job_facts
 from sparkfuse_native_analytics.queries.lists import FindingList, RunList, list_findings, list_runs
-from sparkfuse_native_analytics.queries.run_explanation import RunExplanation, explain_run
+from sparkfuse_native_analytics.queries.run_explanation import RunExplanation, UsualRun, explain_run
 from sparkfuse_native_analytics.queries.run_filter import RunFilter, RunPlace
 from sparkfuse_native_analytics.queries.run_pages import RunPage, find_runs, runs
 from sparkfuse_native_analytics.queries.run_report import RunCost, RunReport, StageReport, run_cost, run_report
@@ -55,6 +56,7 @@ __all__ = [
     "FindingPlace",
     "FindingRun",
     "FuseStep",
+    "JobAdvice",
     "JobDay",
     "JobFacts",
     "Query",
@@ -72,6 +74,7 @@ __all__ = [
     "Stage",
     "StageReport",
     "StoreEmptyError",
+    "UsualRun",
     "allocation",
     "baselines",
     "comparable_run",
@@ -85,6 +88,7 @@ __all__ = [
     "finding",
     "findings",
     "fuse_steps",
+    "job_advice",
     "job_days",
     "job_facts",
     "latest_findings",

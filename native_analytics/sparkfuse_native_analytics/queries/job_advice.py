@@ -18,10 +18,11 @@ from sparkfuse_native_analytics.advice import (
     same_configuration,
 )
 from sparkfuse_native_analytics.compare import Run as ComparableRun
+from sparkfuse_native_analytics.queries.allocation_rows import allocation
 from sparkfuse_native_analytics.queries.comparable_run import comparable_run
-from sparkfuse_native_analytics.queries.executor_rows import allocation
 from sparkfuse_native_analytics.queries.run_filter import RunFilter
-from sparkfuse_native_analytics.queries.run_rows import Run, find_runs
+from sparkfuse_native_analytics.queries.run_pages import find_runs
+from sparkfuse_native_analytics.queries.run_rows import Run
 from sparkfuse_rules.knowledge.money import cost
 from sparkfuse_rules.prices import Prices
 

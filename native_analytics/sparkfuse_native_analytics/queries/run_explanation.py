@@ -16,8 +16,9 @@ from sparkfuse_native_analytics.queries.expected_rows import ExpectedDuration, e
 from sparkfuse_native_analytics.queries.failure_rows import FailureCause, failure_cause
 from sparkfuse_native_analytics.queries.finding_rows import Finding
 from sparkfuse_native_analytics.queries.run_filter import RunFilter
+from sparkfuse_native_analytics.queries.run_pages import find_runs
 from sparkfuse_native_analytics.queries.run_report import StageReport, findings_of_run, stage_report
-from sparkfuse_native_analytics.queries.run_rows import Run, RunDetails, find_runs
+from sparkfuse_native_analytics.queries.run_rows import Run, RunDetails
 from sparkfuse_native_analytics.queries.run_rows import run as run_details
 
 VERDICTS = ("failed", "slow", "as_expected", "unknown")
