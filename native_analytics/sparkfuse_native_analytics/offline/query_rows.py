@@ -56,7 +56,8 @@ def query_rows(application: Application) -> list[QueryLiveRow]:
             "sources": query["sources"],
             "sink": query["sink"],
         }
-        row.update(operators.get(query_id, {}))
+        if query_id in operators:
+            row.update(operators[query_id])
         rows.append(row)
     return rows
 

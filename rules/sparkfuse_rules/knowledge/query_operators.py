@@ -80,7 +80,8 @@ def _worst(candidates: Iterable[QueryLiveRow], by: str) -> QueryLiveRow:
         value = columns.get(by)
         return value if isinstance(value, int) else 0
 
-    return max(candidates, key=size, default={})
+    nothing: QueryLiveRow = {}
+    return max(candidates, key=size, default=nothing)
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,8 @@ def _run(
 def _fill_names(run: FindingRun, values: Mapping[str, Any]) -> None:
     """Add the name of the stage, and the query; the names of stages and failed queries begin with the query."""
     stage_name = values.get("stage_name", "")
-    query_id = values.get("sql_execution_id", query_id_of(stage_name or values.get("description", "")))
+    named = query_id_of(stage_name or values.get("description", ""))
+    query_id = values.get("query_id", values.get("sql_execution_id", named))
     if stage_name:
         run.stage_name = stage_name
     if query_id is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import zlib
 from dataclasses import replace
+from typing import Any
 
 from sparkfuse_contracts.generated.fact_pb2 import SqlMetrics, SqlPlan, SqlStarted
 from sparkfuse_contracts.generated.live_pb2 import QueryLive
@@ -96,7 +97,8 @@ def add_metrics(metrics: SqlMetrics, state: RunState) -> None:
         message = SqlPlan.FromString(zlib.decompress(content))
         plan = QueryPlan(tuple(message.node_names), tuple(message.node_parents), tuple(message.node_details))
         names = (PlanMetric(each.node, each.accumulator_id, each.name) for each in message.metrics)
-        columns = operator_columns(plan, names, dict(zip(metrics.accumulator_ids, metrics.values, strict=False)))
+        values = dict(zip(metrics.accumulator_ids, metrics.values, strict=False))
+        columns: dict[str, Any] = dict(operator_columns(plan, names, values))
         operators = QueryLive(**columns).SerializeToString()
     except _UNREADABLE as error:
         log.warning("cannot read the metrics of query %d of %s: %r", query_id, application_of(state).run_key, error)

@@ -341,7 +341,7 @@ def test_completeness_counts_missing_facts(seen: Seen) -> None:
         "name": "orders", "status": "succeeded", "ended_ms": after.app_start_ms + 9000, "elapsed_ms": 9000,
         "running_jobs": 0, "succeeded_jobs": 1, "failed_jobs": 0, "running_stages": 0, "ended_stages": 1,
         "running_tasks": 0, "finished_tasks": 6, "failed_tasks": 1, "executors": 1, "disk_spilled_bytes": 130,
-        "facts_seen": 31, "facts_expected": 32, "facts_dropped": 0, "user_name": "ann", "spark_version": "3.5.9",
+        "facts_seen": 32, "facts_expected": 33, "facts_dropped": 0, "user_name": "ann", "spark_version": "3.5.9",
         "finished_cpu_ms": 6, "work_bytes": 6909, "work_records": 153, "unfinished_tasks": 0,
         "between_jobs_ms": 950,
     }  # fmt: skip

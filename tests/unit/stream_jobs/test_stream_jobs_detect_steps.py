@@ -233,6 +233,10 @@ def test_evidence_is_every_column_that_the_rule_mentions():
             {"view": "job_live", "job": {"job_id": 1, "description": "q9: write parquet to out/orders"}},
             "job_failed", (9, None), id="failed query",
         ),
+        pytest.param(
+            {"view": "query_live", "query": {"query_id": 0, "description": "q4: an earlier name"}},
+            "cartesian_join", (0, None), id="operator of a query",
+        ),
     ],
 )  # fmt: skip
 def test_run_of_a_finding_names_query_and_stage(row, rule, expected):
