@@ -7,7 +7,8 @@ from typing import Any, cast
 
 from sparkfuse_contracts.generated.view_rows import AppLiveRow, StageLiveRow
 from sparkfuse_native_analytics.offline.application import Application
-from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns
+from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns, training_samples
+from sparkfuse_native_analytics.offline.executions import is_long_lived
 from sparkfuse_rules.knowledge.baseline import Fit
 from sparkfuse_rules.knowledge.training_samples import (
     APPLICATION,
@@ -17,23 +18,32 @@ from sparkfuse_rules.knowledge.training_samples import (
 )
 from sparkfuse_rules.knowledge.work import work_of
 
+_HOUR_MS = 3_600_000
 _STAGE_COLUMNS = (
-    "stage_fingerprint", "status", "elapsed_ms", "finished_cpu_ms", "work_bytes", "work_records",
+    "stage_fingerprint", "status", "submitted_ms", "elapsed_ms", "finished_cpu_ms", "work_bytes", "work_records",
     "operator_rows_max",
 )  # fmt: skip
 
 
 def stage_expectations(application: Application, earlier: EarlierRuns) -> list[StageLiveRow]:
-    """Return the columns of stage_live that baselines fill, by stage row; none if there are too few earlier runs."""
-    if application.started_ms is None or not earlier.runs_of(application.job_key):
+    """Return the columns of stage_live that baselines fill, by stage row; none if there are too few earlier runs.
+
+    In a long-lived application, the earlier queries of the application count as earlier runs.
+    """
+    known = earlier.including(training_samples(application)) if is_long_lived(application) else earlier
+    if application.started_ms is None or not known.knows(application.job_key):
         return [{} for _ in application.fingerprints]
-    fits: dict[str, Fit | None] = {}
+    fits: dict[tuple[str, int, int], Fit | None] = {}
     found: list[StageLiveRow] = []
     rows = application.stages(*_STAGE_COLUMNS)
     for stage, fingerprint in zip(rows, application.fingerprints, strict=True):
-        if fingerprint not in fits:
-            fits[fingerprint] = earlier.baseline_before(application.started_ms, application.job_key, fingerprint)
-        columns = cast(StageLiveRow, expected(fits[fingerprint], stage, stage["status"] == "running"))
+        started_ms = max(application.started_ms, stage["submitted_ms"] or 0)
+        # Within an hour, the fit of the same samples is the same.
+        samples = known.samples_before(started_ms, application.job_key, fingerprint)
+        key = (fingerprint, samples, started_ms // _HOUR_MS)
+        if key not in fits:
+            fits[key] = known.baseline_before(started_ms, application.job_key, fingerprint)
+        columns = cast(StageLiveRow, expected(fits[key], stage, stage["status"] == "running"))
         # A log does not contain the progress of running tasks, so the elapsed time is used instead of a projection.
         found.append({**columns, "judged_ms": stage["elapsed_ms"]} if columns else columns)
     return found

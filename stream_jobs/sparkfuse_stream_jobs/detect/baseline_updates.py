@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_rules.knowledge.baseline import Sample, accept, learn, level_changed
+from sparkfuse_rules.knowledge.long_lived import application_run
 from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
 
 # The cluster and the tenant of a collector if its configuration sets none.
@@ -33,10 +34,12 @@ def key_of_baseline(baseline: Baseline) -> BaselineKey:
 def add_samples(known: Baseline | None, updates: Sequence[Baseline]) -> Baseline | None:
     """Add the samples of new runs to ``known`` and return the result; None if ``known`` contains all runs.
 
-    Each update is a baseline with one sample. Samples are learned in the order in which their runs ended.
+    Each update is a baseline with one sample. Samples are learned in the order in which their runs ended. An execution
+    of a run that was learned as a whole is ignored, and so is the whole of a run whose executions were learned.
     """
     runs = {sample.run_key for sample in known.samples} if known else set()
-    new = [update for update in updates if update.samples[0].run_key not in runs]
+    whole = {application_run(each) for each in runs}
+    new = [update for update in updates if not _is_known(update.samples[0].run_key, runs, whole)]
     if not new:
         return None
     samples = [sample_of(each) for each in known.samples] if known else []
@@ -96,6 +99,11 @@ def with_accepted_level(baseline: Baseline, accepted_ms: int) -> Baseline:
     result.samples.extend(message_of(each) for each in samples)
     result.accepted_ms, result.updated_ms = accepted_ms, max(accepted_ms, baseline.updated_ms)
     return result
+
+
+def _is_known(run_key: str, runs: Collection[str], whole: Collection[str]) -> bool:
+    run = application_run(run_key)
+    return run_key in runs or (run in runs if run != run_key else run in whole)
 
 
 def learned_ms(update: Baseline) -> int:

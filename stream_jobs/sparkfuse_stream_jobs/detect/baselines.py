@@ -1,7 +1,8 @@
 """Adds expected values to each row of a stage or application, and learns from runs that succeeded.
 
-The key of a baseline is one stage, or the whole application, of one job of one tenant. A run is compared only with runs
-that ended before it started. So the expected values of a run do not depend on the time of their computation.
+The key of a baseline is one stage, or the whole application, of one job of one tenant. A stage or application is
+compared only with runs that ended before it started. So its expected values do not depend on the time of their
+computation.
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ class JobBaselines:
         self._merge_published(key)
         return self.baselines.get(key.stage_fingerprint)
 
-    def fit(self, key: BaselineKey, app_start_ms: int) -> Fit | None:
-        """Return the fit of the samples that were known when the run started; None for fewer than five runs."""
+    def fit(self, key: BaselineKey, started_ms: int) -> Fit | None:
+        """Return the fit of the samples that were known at ``started_ms``; None for fewer than five runs."""
         self._merge_published(key)
-        return self.fits.get(key, app_start_ms, lambda: self._compute_fit(key, app_start_ms))
+        return self.fits.get(key, started_ms, lambda: self._compute_fit(key, started_ms))
 
     def put(self, key: BaselineKey, baseline: Baseline) -> None:
         """Replace the stored baseline of ``key``."""
@@ -66,9 +67,9 @@ class JobBaselines:
         if (merged := merge_baselines(known, update)) is not known:
             self.put(key, merged)
 
-    def _compute_fit(self, key: BaselineKey, app_start_ms: int) -> Fit | None:
+    def _compute_fit(self, key: BaselineKey, started_ms: int) -> Fit | None:
         baseline = self.baselines.get(key.stage_fingerprint)
-        return fit([sample_of(each) for each in baseline.samples], app_start_ms) if baseline else None
+        return fit([sample_of(each) for each in baseline.samples], started_ms) if baseline else None
 
 
 def job_of(message: LiveRow | Baseline | DisplayName) -> tuple[str, str, str]:
@@ -82,12 +83,21 @@ def key_of_row(row: LiveRow) -> BaselineKey:
     return BaselineKey(*job_of(row), fingerprint)
 
 
+def started_ms(row: LiveRow) -> int:
+    """Return when the stage of the row was submitted, or when the application started, in ms since epoch.
+
+    Samples that were learned before are known to the row: in a long-lived application also those of earlier queries.
+    """
+    submitted = row.HasField("stage") and row.stage.HasField("submitted_ms")
+    return max(row.app_start_ms, row.stage.submitted_ms) if submitted else row.app_start_ms
+
+
 def add_expectations(row: LiveRow, known: JobBaselines) -> LiveRow:
     """Add the expected values to the row of a stage or application; return the row unchanged if too few runs are known.
 
     For a running stage, the baseline is compared with the duration, work and CPU time at its projected end.
     """
-    fitted = known.fit(key_of_row(row), row.app_start_ms)
+    fitted = known.fit(key_of_row(row), started_ms(row))
     if fitted is None:
         return row
     expectation, elapsed_ms, cpu_ms = (_of_stage if row.HasField("stage") else _of_application)(row, fitted)

@@ -15,7 +15,8 @@ from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey
 # Maximum number of fits of all stages and runs; one fit takes 3 kB. 500 applications, each with 20 running stages, need
 # 10,500 fits.
 MAX_FITS = 20_000
-# Maximum number of fits of one baseline, which has one fit for each run; the oldest fits are evicted.
+# Maximum number of fits of one baseline, which has one fit for each run, and for each start of its stage; the oldest
+# fits are evicted.
 MAX_RUNS_PER_KEY = 1_000
 
 
@@ -33,18 +34,18 @@ class FitCache:
     def __len__(self) -> int:
         return self._count
 
-    def get(self, key: BaselineKey, app_start_ms: int, compute: Callable[[], Fit | None]) -> Fit | None:
-        """Return the fit for a run that started at ``app_start_ms`` [ms since epoch]; ``compute`` fills the cache."""
+    def get(self, key: BaselineKey, started_ms: int, compute: Callable[[], Fit | None]) -> Fit | None:
+        """Return the fit for what started at ``started_ms`` [ms since epoch]; ``compute`` fills the cache."""
         runs = self._of.get(key)
         if runs is None:
             runs = self._of[key] = OrderedDict()
         self._of.move_to_end(key)
-        if app_start_ms not in runs:
-            runs[app_start_ms] = compute()
+        if started_ms not in runs:
+            runs[started_ms] = compute()
             self._count += 1
             self._evict(runs)
-        runs.move_to_end(app_start_ms)
-        return runs[app_start_ms]
+        runs.move_to_end(started_ms)
+        return runs[started_ms]
 
     def invalidate(self, key: BaselineKey) -> None:
         """Remove the fits of a baseline that changed."""

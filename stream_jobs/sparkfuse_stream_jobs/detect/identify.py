@@ -15,9 +15,11 @@ from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_rules.knowledge.allocation import driver_memory_mib, executor_memory_mib
 from sparkfuse_rules.knowledge.deadline import SETTING, DeadlineError, deadline_ms
 from sparkfuse_rules.knowledge.identity import identify
+from sparkfuse_rules.knowledge.long_lived import serves_queries
 from sparkfuse_stream_jobs.detect import (
     allocated,
     display_names,
+    executions,
     failure_rows,
     forecast,
     loss_rows,
@@ -72,8 +74,8 @@ def step(row: LiveRow, state: RunState) -> Iterator[Output]:
     """Return the row with job, run and stage filled in, followed by the records that result from it.
 
     The further records are rows of failed jobs, failed queries and lost executors, host reports, and new names of
-    queries and stages. After the end of a successful run, they are also its training samples. For a row that was
-    processed before, nothing is returned.
+    queries and stages. After the end of a run, and in a long-lived application after the end of each query, they are
+    also training samples. For a row that was processed before, nothing is returned.
     """
     if is_replayed(row, state):
         return
@@ -93,6 +95,10 @@ def step(row: LiveRow, state: RunState) -> Iterator[Output]:
         yield from host_reports(derived, state)
     if row.HasField("stage") or row.HasField("application"):
         run_samples.store_sample(row, state)
+        if row.HasField("application"):
+            yield from executions.learn_ended(row, state)
+    elif row.HasField("job_started"):
+        yield from executions.learn_ended(row, state)
     elif row.HasField("application_ended"):
         yield from run_samples.samples_of_ended_run(row, state)
         retention.clear_ended(row, state)
@@ -116,6 +122,7 @@ def _add_application(row: LiveRow, state: RunState) -> Iterator[InvalidSetting]:
             driver_memory_mib=driver_memory_mib(started.configuration),
             executor_memory_mib=executor_memory_mib(started.master, started.configuration),
             refreshed_at_ms=row.window_end_ms,
+            long_lived=serves_queries(started.name),
         )
         try:
             application = replace(application, deadline_ms=_deadline_ms(properties, row.app_start_ms))
@@ -154,6 +161,10 @@ def _store(row: LiveRow, state: RunState) -> None:
         stage_identity.end_stage(row.stage_ended, state)
     elif kind == "job_started":
         failure_rows.add_job(row, state)
+    elif kind == "sql_ended":
+        executions.add_query_end(row, state)
+    elif kind == "job_ended":
+        executions.add_job_end(row, state)
     elif kind == "executor_added":
         loss_rows.add_executor(row, state)
     elif kind == "application" and row.application.ended_ms:

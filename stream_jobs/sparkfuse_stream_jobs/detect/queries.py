@@ -12,9 +12,16 @@ from sparkfuse_contracts.generated.live_pb2 import QueryLive
 from sparkfuse_rules.knowledge.query_operators import METRICS, PlanMetric, operator_columns
 from sparkfuse_rules.knowledge.query_plan import QueryPlan
 from sparkfuse_stream_jobs.detect.state.codec import Codec
-from sparkfuse_stream_jobs.detect.state.run_state import QueryState, RunState, add_count, application_of
+from sparkfuse_stream_jobs.detect.state.run_state import (
+    QueryState,
+    RunState,
+    add_count,
+    application_of,
+    oldest_unused,
+)
 
 # Maximum numbers per application: queries of the last week (retention.py), and plan versions stored at the same time.
+# Beyond the first number, the oldest queries without a running job are dropped.
 MAX_QUERIES, MAX_PLANS = 10_000, 1_000
 # Maximum number of stored versions of one query's plan; the newest are kept. Adaptive execution adds a version when a
 # stage ends.
@@ -46,9 +53,11 @@ def query_of(query_id: int | None, state: RunState) -> QueryState | None:
 
 
 def put_query(query_id: int, query: QueryState, state: RunState) -> bool:
-    """Store a query and return True, unless it is new and ``MAX_QUERIES`` queries are already stored."""
-    application = application_of(state)
+    """Store a query and return True, unless it is new and ``MAX_QUERIES`` queries have running jobs."""
     if query_of(query_id, state) is None:
+        if application_of(state).plans >= MAX_QUERIES:
+            _drop_oldest(state)
+        application = application_of(state)
         if application.plans >= MAX_QUERIES:
             return False
         newest = max(application.newest_query, query_id)
@@ -135,6 +144,21 @@ def drop_plans(query_id: int, state: RunState) -> None:
 def plan_codec() -> Codec[bytes]:
     """Return the codec of plans, which are already encoded and stored unchanged."""
     return Codec(bytes, bytes)
+
+
+def used_queries(state: RunState) -> set[int | None]:
+    """Return the queries of the running jobs, and the queries that started these queries."""
+    used = {job.sql_execution_id for _, job in state.jobs.items()}
+    return used | {query.root_id for each in used if (query := query_of(each, state))}
+
+
+def _drop_oldest(state: RunState) -> None:
+    """Drop the oldest queries that no running job uses, so that a stream or a server always has its newest queries."""
+    dropped = oldest_unused(state.queries.keys(), used_queries(state), MAX_QUERIES)
+    for query_id in dropped:
+        drop_plans(query_id, state)
+        state.queries.remove(str(query_id))
+    add_count(state, "plans", -len(dropped))
 
 
 def _drop_version(query_id: int, version: int, state: RunState) -> None:

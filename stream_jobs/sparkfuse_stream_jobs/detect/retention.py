@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
-from sparkfuse_stream_jobs.detect.queries import drop_plans
+from sparkfuse_stream_jobs.detect.queries import drop_plans, used_queries
 from sparkfuse_stream_jobs.detect.state.run_state import RunState, application_of
 
 # State values expire unless they are written again. At every 97th row of an application, the values of the row's stage
@@ -35,6 +35,8 @@ def refresh(row: LiveRow, state: RunState) -> None:
             state.executors.put(name, executor)
         for name, pod in state.pods.items():
             state.pods.put(name, pod)
+        for name, template in state.templates.items():
+            state.templates.put(name, template)
         if losses := state.losses.value():
             state.losses.update(losses)
         state.application.update(application)
@@ -52,7 +54,8 @@ def clear_ended(row: LiveRow, state: RunState) -> None:
     state.application.update(
         replace(
             application_of(state), ended=True, ended_ms=ended_ms, stages=0, plans=0, jobs=0, executors=0, pods=0,
-            cores=0, stored_plans=0, ended_queries=(), marks=(),
+            cores=0, stored_plans=0, ended_queries=(), marks=(), waiting_executions=(),
+            templates=0,
         )
     )  # fmt: skip
     _clear_subjects(state)
@@ -68,6 +71,7 @@ def forget(state: RunState) -> None:
 def _clear_subjects(state: RunState) -> None:
     for values in (
         state.stages, state.queries, state.sql_plans, state.samples, state.jobs, state.executors, state.pods,
+        state.templates,
     ):  # fmt: skip
         values.clear()
     for value in (state.losses, state.progress):
@@ -88,16 +92,22 @@ def _drop_old(now_ms: int, state: RunState) -> None:
         return
     _, last_stage, last_query = old[-1]
     running = [job for _, job in state.jobs.items()]
-    used_queries = {job.sql_execution_id for job in running}
-    used_queries |= {query.root_id for each in used_queries if (query := state.queries.get(str(each)))}
-    for query_id in _until(last_query, state.queries.keys(), used_queries):
+    for query_id in _until(last_query, state.queries.keys(), used_queries(state)):
         drop_plans(query_id, state)
         state.queries.remove(str(query_id))
     for stage_id in _until(last_stage, state.stages.keys(), {stage for job in running for stage in job.stage_ids}):
         state.stages.remove(str(stage_id))
         state.samples.remove(str(stage_id))
+    templates = list(state.templates.items())
+    old_templates = [name for name, each in templates if each.last_ms <= now_ms - KEPT_MS]
+    for name in old_templates:
+        state.templates.remove(name)
     stages, queries = list(state.stages.keys()), list(state.queries.keys())
-    state.application.update(replace(application_of(state), stages=len(stages), plans=len(queries)))
+    state.application.update(
+        replace(
+            application_of(state), stages=len(stages), plans=len(queries), templates=len(templates) - len(old_templates)
+        )
+    )
 
 
 def _until(last: int, names: Iterable[str], used: Collection[int | None]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Training samples of a run, stored until the run ended successfully."""
+"""Training samples of a run, stored until the run ended, or in a long-lived application until their query ended."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from sparkfuse_rules.knowledge.training_samples import (
     plan_of,
     stage_sample,
 )
+from sparkfuse_stream_jobs.detect import executions
 from sparkfuse_stream_jobs.detect.row_columns import present
 from sparkfuse_stream_jobs.detect.state.run_state import RunState, application_of
 
@@ -42,30 +43,36 @@ def _store_stage(row: LiveRow, state: RunState) -> None:
         state.samples.remove(name)
     elif stage.status == "succeeded":  # a cheap test first: running stages have a row every few seconds
         sample = stage_sample(row.run_key, row.completeness, present(stage))
-        if sample is not None:
+        # A row that arrives after the end of the stage's execution must not make its sample count again.
+        known = state.samples.get(name)
+        if sample is not None and not (known and known.samples[0].learned_ms):
             state.samples.put(name, _baseline(row, stage.stage_fingerprint, without_query(stage.stage_name), sample))
 
 
 def samples_of_ended_run(row: LiveRow, state: RunState) -> Iterator[Baseline]:
-    """Return the samples of the application whose end is ``row``, if it ended successfully.
+    """Return the samples of the application whose end is ``row``, each as a baseline with one sample.
 
-    Each result is a baseline with one sample, of a stage or of the whole application.
+    If the application did not end successfully, these are the samples of stages whose query, or job without a query,
+    succeeded. Samples that were learned at the end of their query are not returned again.
     """
+    yield from executions.learn_ended(row, state)
     failed_stages = sum(stage.failed for _, stage in state.stages.items())
-    if not ended_well(row.application_ended.failed_jobs, failed_stages, application_of(state).jobs):
-        return
+    well = ended_well(row.application_ended.failed_jobs, failed_stages, application_of(state).jobs)
     learned_ms = row.application_ended.ended_ms or row.window_end_ms
     baselines = [baseline for _, baseline in state.samples.items()]
     plan = plan_of(each.stage_fingerprint for each in baselines if each.stage_fingerprint != APPLICATION)
     for baseline in baselines:
+        if executions.is_settled(baseline) or not (well or executions.is_ready(baseline)):
+            continue
         if plan and baseline.stage_fingerprint == APPLICATION:
             baseline.samples[0].plan = plan
+        baseline.samples[0].run_key = row.run_key
         baseline.updated_ms = baseline.samples[0].learned_ms = learned_ms
         yield baseline
 
 
 def _baseline(row: LiveRow, fingerprint: str, name: str, sample: Sample) -> Baseline:
-    """Return a baseline with one sample; its ``learned_ms`` is set when the application ends."""
+    """Return a baseline with one sample; its ``learned_ms`` is set when its execution or the application ends."""
     return Baseline(
         cluster=row.cluster or None,
         tenant=row.tenant or None,

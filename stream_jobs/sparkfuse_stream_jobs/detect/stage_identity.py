@@ -10,10 +10,17 @@ from sparkfuse_contracts.generated.live_pb2 import StageLive
 from sparkfuse_rules.knowledge.plan_operators import runs_python
 from sparkfuse_rules.knowledge.stage_graph import fingerprint_in_run
 from sparkfuse_stream_jobs.detect.queries import MAX_TEXT
-from sparkfuse_stream_jobs.detect.state.run_state import RunState, StageState, application_of, started_stage
+from sparkfuse_stream_jobs.detect.state.run_state import (
+    RunState,
+    StageState,
+    add_count,
+    application_of,
+    oldest_unused,
+    started_stage,
+)
 
-# Maximum number of stored stages of one application, which are those of the last week (retention.py). Further stages
-# are identified by their name only, so that a program that starts stages in a loop does not fill the state.
+# Maximum number of stored stages of one application, which are those of the last week (retention.py). Beyond this
+# number, the oldest stages are dropped; if running jobs have so many stages, further ones are identified by name only.
 MAX_STAGES = 10_000
 
 
@@ -85,11 +92,23 @@ def fill_runs_python(stage: StageLive, state: RunState) -> None:
 
 
 def _put(stage_id: int, stage: StageState, state: RunState) -> None:
-    """Store the stage, unless it is new and ``MAX_STAGES`` stages are already stored."""
-    application = application_of(state)
+    """Store the stage, unless it is new and running jobs have ``MAX_STAGES`` stages."""
     if state.stages.get(str(stage_id)) is None:
+        if application_of(state).stages >= MAX_STAGES:
+            _drop_oldest(state)
+        application = application_of(state)
         if application.stages >= MAX_STAGES:
             return
         newest = max(application.newest_stage, stage_id)
         state.application.update(replace(application, stages=application.stages + 1, newest_stage=newest))
     state.stages.put(str(stage_id), stage)
+
+
+def _drop_oldest(state: RunState) -> None:
+    """Drop the oldest stages that no running job uses, so that a stream or a server always has its newest stages."""
+    used = {stage for _, job in state.jobs.items() for stage in job.stage_ids}
+    dropped = oldest_unused(state.stages.keys(), used, MAX_STAGES)
+    for stage_id in dropped:
+        state.stages.remove(str(stage_id))
+        state.samples.remove(str(stage_id))
+    add_count(state, "stages", -len(dropped))

@@ -9,9 +9,9 @@ import pytest
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY
-from sparkfuse_stream_jobs.detect import stage_identity
+from sparkfuse_stream_jobs.detect import queries, stage_identity
 from sparkfuse_stream_jobs.detect.identify import Output, step
-from sparkfuse_stream_jobs.detect.state.run_state import RunState, in_memory_run_state
+from sparkfuse_stream_jobs.detect.state.run_state import RunState, application_of, in_memory_run_state
 from tests.unit.stream_jobs.detect_rows import WINDOW_MS, Run
 
 T = 1_795_226_400_000
@@ -194,13 +194,14 @@ def test_stage_that_succeeds_in_a_retry_counts_as_succeeded():
 
 
 def test_state_of_an_application_is_bounded_and_cleared(monkeypatch):
-    """Stages beyond the limit are identified by name only.
+    """If running jobs have more stages than the limit, further stages are identified by name only.
 
     The end of the application clears the application's state.
     """
     monkeypatch.setattr(stage_identity, "MAX_STAGES", 10)
     run, held = Run("app-1", T), in_memory_run_state()
-    process([run.started(T), *(run.stage_started(T, n) for n in range(30))], held)
+    process([run.started(T), run.job_started(T, stage_ids=range(30))], held)
+    process([run.stage_started(T, n) for n in range(30)], held)
     process([run.stage_ended(T, n, succeeded=False) for n in range(30)], held)
     kept = len(list(held.stages.items()))
     row = process([run.stage(T, 900, 25)], held)[0]
@@ -208,7 +209,28 @@ def test_state_of_an_application_is_bounded_and_cleared(monkeypatch):
 
     assert kept == 10
     assert row.stage.stage_fingerprint.startswith(NAME_ONLY)
-    assert not [*held.stages.items(), *held.queries.items(), *held.samples.items()]
+    assert not [*held.stages.items(), *held.queries.items(), *held.samples.items(), *held.templates.items()]
+
+
+def test_oldest_stages_and_queries_make_room_for_new_ones(monkeypatch):
+    """A stream that exceeds the limits within a week loses its oldest stages and queries, never its newest."""
+    monkeypatch.setattr(stage_identity, "MAX_STAGES", 10)
+    monkeypatch.setattr(queries, "MAX_QUERIES", 10)
+    run, held = Run("app-1", T), in_memory_run_state()
+    process([run.started(T)], held)
+    for n in range(100):
+        process([run.job_started(T, n, stage_ids=[n], sql_execution_id=n), run.query_started(T, n)], held)
+        process([run.query_plan(T, n), run.stage_started(T, n, sql_execution_id=n)], held)
+        [row] = [each for each in process([run.stage_done(T, 900, n)], held) if isinstance(each, LiveRow)]
+        process([run.query_ended(T, n), run.job_ended(T, n)], held)
+
+        assert not row.stage.stage_fingerprint.startswith(NAME_ONLY)
+        assert held.queries.get(str(n))
+    stages, known = (len(list(each.items())) for each in (held.stages, held.queries))
+    application = application_of(held)
+
+    assert (stages, known) == (application.stages, application.plans)
+    assert max(stages, known) <= 10
 
 
 def in_epoch(epoch_ms: int, rows: Iterable[LiveRow]) -> list[LiveRow]:

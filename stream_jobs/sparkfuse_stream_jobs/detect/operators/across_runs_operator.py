@@ -161,7 +161,7 @@ class AcrossRuns(KeyedProcessFunction):
         """Return the row of a stage with its expected values, and add the bounds of the stage to ``bounds``."""
         content, tasks = read_stage(message)
         row = self._with_expectations(LiveRow.FromString(content), content)
-        fits = (self._baselines.fit(baselines.key_of_row(each), each.app_start_ms) for each in [row])
+        fits = (self._baselines.fit(baselines.key_of_row(each), baselines.started_ms(each)) for each in [row])
         for fitted in usable(fits, self._letters, content):
             if found := stage_bounds.bounds_of(row, tasks, fitted):
                 bounds.setdefault(stage_bounds.application_key(row), []).append(stage_bounds.encode(found))

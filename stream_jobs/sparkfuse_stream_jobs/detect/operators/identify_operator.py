@@ -18,6 +18,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_rules.knowledge.executor_losses import ExecutorLosses
+from sparkfuse_rules.knowledge.long_lived import LearnedTemplate
 from sparkfuse_stream_jobs.detect import identify, retention
 from sparkfuse_stream_jobs.detect.dead_letters import DeadLetters
 from sparkfuse_stream_jobs.detect.host_observations import HostReport, merge_reports
@@ -75,13 +76,15 @@ class Identify(KeyedProcessFunction):
             queries=factory.map_state("plans", record_codec(run_state.QueryState)),
             # Encoded plans are not cached, because decoded plans have a separate cache.
             sql_plans=factory.map_state("plan_versions", plan_codec(), cached=False),
-            # Samples are not cached, because they are read only once, at the end of the application.
+            # Samples are not cached, because they are read once or twice: at the end of their execution, and at the end
+            # of the application.
             samples=factory.map_state("samples", message_codec(Baseline), cached=False),
             jobs=factory.map_state("jobs", record_codec(run_state.JobState)),
             executors=factory.map_state("executors", record_codec(run_state.ExecutorState)),
             pods=factory.map_state("pods", record_codec(run_state.PodState)),
             losses=factory.value_state("losses", record_codec(ExecutorLosses)),
             progress=factory.value_state("progress", record_codec(run_state.StageProgress)),
+            templates=factory.map_state("templates", record_codec(LearnedTemplate)),
         )
 
     def close(self) -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_rules.knowledge.allocation import Allocation
 from sparkfuse_rules.knowledge.executor_losses import ExecutorLosses
+from sparkfuse_rules.knowledge.long_lived import LearnedTemplate
 from sparkfuse_stream_jobs.detect.state.plan_cache import PlanCache
 from sparkfuse_stream_jobs.detect.state.values import InMemoryMapState, InMemoryValueState, MapState, ValueState
 
 NOTHING_ALLOCATED = Allocation()
+# An execution that ended: the end of its window, its run key, its end in ms since epoch, whether it succeeded, its
+# query (None for a job without a query), and the stages of such a job.
+EndedExecution = tuple[int, str, int, bool, int | None, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
 class ApplicationState:
-    """The identity of the application, and the number of stored stages, queries, jobs, executors and pods.
+    """The identity of the application, and the numbers of what is stored about it.
 
     ``start_seen`` is false if the fact about the application's start was lost; its job is then unknown. ``ended_ms`` is
     the end that Spark reported, 0 before; ``deadline_ms`` comes from the application's setting. ``cores`` is the number
@@ -23,7 +28,8 @@ class ApplicationState:
     last queries that ended, whose plans are still stored. ``*_memory_mib`` is the memory of the driver and of an
     executor, None if it is unknown; ``allocation`` sums cores and memory of executors over time. ``ended_driver`` is
     the last error of a task that ended the JVM of the driver. ``newest_*`` are the highest numbers so far; ``marks``
-    are the window, ``newest_stage`` and ``newest_query`` of each of the last days.
+    are the window, ``newest_stage`` and ``newest_query`` of each of the last days. A ``long_lived`` application is
+    learned at the end of each execution; the last executions that ended wait in ``waiting_executions`` for late rows.
     """
 
     job_key: str
@@ -54,6 +60,9 @@ class ApplicationState:
     newest_stage: int = -1
     newest_query: int = -1
     marks: tuple[tuple[int, int, int], ...] = ()
+    long_lived: bool = False
+    templates: int = 0
+    waiting_executions: tuple[EndedExecution, ...] = ()
 
     @property
     def slots(self) -> int:
@@ -95,7 +104,7 @@ class QueryState:
     for the failure of this query, of one of its jobs, or of a query within it. ``plan_versions`` are the stored
     versions of its plan; ``named_version`` is the version from which the query's names were computed. ``stage_ids`` are
     its stages that have names. ``operators`` is an encoded QueryLive with the columns about single operators, empty
-    before the end of the query.
+    before the end of the query. ``job_failed`` is true once one of its jobs did not succeed.
     """
 
     nodes: tuple[str, ...] = ()
@@ -115,6 +124,7 @@ class QueryState:
     sink: str | None = None
     stage_ids: tuple[int, ...] = ()
     operators: bytes = b""
+    job_failed: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,7 +188,10 @@ NO_EPOCH = RowEpoch()
 
 @dataclass(frozen=True)
 class RunState:
-    """All state of one application attempt; ``last_seq`` is the number of the last row within ``row_epoch``."""
+    """All state of one application attempt; ``last_seq`` is the number of the last row within ``row_epoch``.
+
+    ``templates`` has the executions that were learned, by the fingerprint of their stages.
+    """
 
     last_seq: ValueState[int]
     row_epoch: ValueState[RowEpoch]
@@ -192,6 +205,7 @@ class RunState:
     pods: MapState[PodState]
     losses: ValueState[ExecutorLosses]
     progress: ValueState[StageProgress]
+    templates: MapState[LearnedTemplate]
     plan_cache: PlanCache = field(default_factory=PlanCache)
 
 
@@ -210,6 +224,7 @@ def in_memory_run_state() -> RunState:
         pods=InMemoryMapState(),
         losses=InMemoryValueState(),
         progress=InMemoryValueState(),
+        templates=InMemoryMapState(),
     )
 
 
@@ -230,3 +245,12 @@ def add_count(state: RunState, counter: str, by: int) -> None:
     """Add ``by`` to one of the application's counters; ``counter`` names a field of ApplicationState."""
     application = application_of(state)
     state.application.update(replace(application, **{counter: max(0, getattr(application, counter) + by)}))
+
+
+def oldest_unused(names: Iterable[str], used: Collection[int | None], limit: int) -> list[int]:
+    """Return the lowest numbers that are not in use: a quarter of ``limit``, at least one.
+
+    Spark numbers stages and queries in the order of their starts. A quarter is dropped at once, because the names must
+    be read for that.
+    """
+    return sorted(number for number in map(int, names) if number not in used)[: max(1, limit // 4)]
