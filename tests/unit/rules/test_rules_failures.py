@@ -139,6 +139,7 @@ def test_general_key_classifies_an_unseen_text(text: str, reason: str, retry: st
         ("AnalysisException: org.apache.hadoop.hive.ql.metadata.HiveException: no answer", "unknown"),
         ("[INTERNAL_ERROR] The phase planning failed with an internal error. SQLSTATE: XX000", "unknown"),
         ("Container from a bad node: container_1 on host: w. Exit status: 1. Diagnostics: no", "unknown"),
+        ("java.lang.IllegalArgumentException: Self-suppression not permitted", "unknown"),
     ],
 )
 def test_wrapper_of_other_failures_decides_nothing(text: str, reason: str) -> None:
