@@ -81,7 +81,14 @@ def live_samples(application: Application) -> list[Baseline]:
 
 
 @pytest.mark.parametrize(
-    "name", ["queries/reports-connect.zstd", "queries/reports-spark33.zstd", "real/streaming-4", "real/failures-35"]
+    "name",
+    [
+        "queries/reports-connect.zstd",
+        "queries/reports-spark33.zstd",
+        "real/streaming-4",
+        "real/failures-35",
+        "server.zstd",
+    ],
 )
 def test_live_and_offline_learn_the_same_queries(name: str):
     """The same stages of the same queries are learned; failed queries are not, and do not stop the others."""
