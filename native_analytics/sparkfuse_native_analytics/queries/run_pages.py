@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from clickhouse_connect.driver.client import Client
 
@@ -12,9 +13,13 @@ from sparkfuse_native_analytics.queries.run_filter import RunFilter, RunPlace
 from sparkfuse_native_analytics.queries.run_places import has_identity, run_places
 from sparkfuse_native_analytics.queries.run_rows import Run, select_runs
 
-BLOCK = 1_000
+BLOCK = 200
 MOST_READ = 100_000
 """The number of runs after which a search ends although its page is not full."""
+# clickhouse_connect sends parameters of more than 4,096 bytes as a form; the other parameters have at most 1,000.
+MOST_BYTES = 3_000
+# A start in ms, and the quotes and commas of both lists after URL encoding.
+_PLACE_BYTES = 30
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ def find_runs(client: Client, wanted: RunFilter, limit: int, after: RunPlace | N
     while read < MOST_READ:
         if by_identity:
             places = run_places(client, wanted, block, after)
-            rows = _at(client, wanted, places)
+            rows = [row for group in groups(places) for row in _at(client, wanted, group)]
         else:
             rows = select_runs(client, wanted, block, after)
             places = [RunPlace.of(each) for each in rows]
@@ -67,10 +72,26 @@ def find_runs(client: Client, wanted: RunFilter, limit: int, after: RunPlace | N
     return RunPage(found, after)
 
 
+def groups(places: Sequence[RunPlace]) -> Iterator[list[RunPlace]]:
+    """Yield the places in groups whose ids fit into the address of one request.
+
+    A client sends longer parameters as a form, which the embedded store does not accept.
+    """
+    group: list[RunPlace] = []
+    size = 0
+    for place in places:
+        length = len(quote(place.app_id, safe="")) + _PLACE_BYTES
+        if group and size + length > MOST_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(place)
+        size += length
+    if group:
+        yield group
+
+
 def _at(client: Client, wanted: RunFilter, places: Sequence[RunPlace]) -> list[Run]:
     """Return the wanted runs that have these places."""
-    if not places:
-        return []
     starts = sorted({each.app_start_ms for each in places})
     chosen = dataclasses.replace(
         wanted, since_ms=starts[0], until_ms=starts[-1], app_ids=tuple(sorted({each.app_id for each in places}))
