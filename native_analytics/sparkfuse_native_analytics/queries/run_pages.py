@@ -16,6 +16,8 @@ from sparkfuse_native_analytics.queries.run_rows import Run, select_runs
 BLOCK = 200
 MOST_READ = 100_000
 """The number of runs after which a search ends although its page is not full."""
+MOST_CANDIDATES = 5_000
+"""The same number for runs that are found by their identity, which takes one request for about 40 runs."""
 # clickhouse_connect sends parameters of more than 4,096 bytes as a form; the other parameters have at most 1,000.
 MOST_BYTES = 3_000
 # A start in ms, and the quotes and commas of both lists after URL encoding.
@@ -44,8 +46,8 @@ def find_runs(client: Client, wanted: RunFilter, limit: int, after: RunPlace | N
     """Return at most ``limit`` runs, newest first; with ``after``, those that follow this place.
 
     If the filter has a job, a person or a text, the runs are found by their identity. Some of these runs may have
-    another status, so a page may need several reads. After ``MOST_READ`` runs the page ends, and ``next`` continues
-    the search.
+    another status, so a page may need several reads. After ``MOST_READ`` runs, or ``MOST_CANDIDATES`` runs that were
+    found by their identity, the page ends, and ``next`` continues the search.
 
     Raises StoreEmptyError.
     """
@@ -53,7 +55,7 @@ def find_runs(client: Client, wanted: RunFilter, limit: int, after: RunPlace | N
     block = BLOCK if by_identity and (wanted.status or wanted.cluster) else limit + 1
     found: list[Run] = []
     read = 0
-    while read < MOST_READ:
+    while read < (MOST_CANDIDATES if by_identity else MOST_READ):
         if by_identity:
             places = run_places(client, wanted, block, after)
             rows = [row for group in groups(places) for row in _at(client, wanted, group)]
