@@ -15,7 +15,6 @@ import pytest
 from sparkfuse.stack.layout import free_ports
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated.fact_pb2 import Fact
-from sparkfuse_contracts.generated.finding_pb2 import Finding
 from tests.integration.stream_jobs.detect_job import DetectJob
 from tests.integration.stream_jobs.scripted_application import DRIVER, ScriptedApplication
 from tests.kafka import settings_of
@@ -72,17 +71,12 @@ def test_rules_distinguish_queries_with_problems(kafka_bootstrap: str, prefix: s
         detect.wait_for_finding(rule, JOB, lambda found: found.state == "firing", f"{rule} to fire")
         detect.wait_for_finding(rule, JOB, lambda found: found.state == "resolved", f"{rule} to resolve")
     found = [each for each in detect.new_findings(0) if each.rule in RULES]
-    names = {fact.sql_started.description for fact in facts if fact.HasField("sql_started")}
+    started = [fact.sql_started for fact in facts if fact.HasField("sql_started")]
+    ids = {each.description: each.sql_execution_id for each in started}
 
-    assert {"no-" + rule for rule in RULES} <= names
+    assert {f"no-{rule}" for rule in RULES} <= set(ids)
     assert {each.severity for each in found} == {"info"}
-    assert {each.rule: named_query(each) for each in found} == {rule: rule for rule in RULES}
-
-
-def named_query(found: Finding) -> str:
-    """Return the description of the query that the finding names."""
-    words = found.description.split()
-    return words[words.index("Query" if "Query" in words else "query") + 2]
+    assert {(each.rule, run.query_id) for each in found for run in each.runs} == {(rule, ids[rule]) for rule in RULES}
 
 
 def send(app: ScriptedApplication, fact: Fact) -> None:
