@@ -117,7 +117,8 @@ class Demonstration:
             run.acted = True
 
     def _record_page(self, page: Page, collector: EventCollector, queues: JobQueues) -> None:
-        self._screen.event(f"page {page.status}: {page.rule} ({page.severity}) of {page.job}: {page.text}")
+        of_job = f" of {page.job}" if page.job else ""
+        self._screen.event(f"page {page.status}: {page.rule} ({page.severity}){of_job}: {page.text}")
         run = queues.run_of(page.job)
         if page.status != "firing" or page.rule == ALERT_OF_ACT:
             return

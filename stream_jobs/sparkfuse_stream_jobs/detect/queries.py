@@ -35,7 +35,10 @@ log = logging.getLogger(__name__)
 
 
 def add_query(started: SqlStarted, state: RunState) -> None:
-    """Store a SQL execution that started."""
+    """Store a SQL execution that started.
+
+    If its plan arrived before it, the query is named again, because the name may come from the description.
+    """
     query = replace(
         query_of(started.sql_execution_id, state) or QueryState(),
         nodes=tuple(started.plan_nodes),
@@ -43,6 +46,7 @@ def add_query(started: SqlStarted, state: RunState) -> None:
         call_site=started.call_site[:MAX_TEXT],
         started_ms=started.started_ms if started.HasField("started_ms") else None,
         root_id=started.root_execution_id if started.HasField("root_execution_id") else None,
+        named_version=None,
     )
     put_query(started.sql_execution_id, query, state)
 

@@ -126,6 +126,17 @@ def shifted() -> list[tuple[str, int, str]]:
     return [(name, parent + 1, detail) for name, parent, detail in SCAN_AND_EXCHANGE]
 
 
+def test_query_whose_plan_arrives_before_its_start_is_named_by_its_description():
+    """The start of a query has the description that the user gave it, also if its plan was named before."""
+    identified = Identified()
+    identified.outputs(
+        identified.run.query_plan(T), identified.run.query_started(T, description="load the orders of a day")
+    )
+    query = identified.last_row(identified.run.query(T + W, description="load the orders of a day")).query
+
+    assert query.query_name == "q5: load the orders of a day"
+
+
 def test_query_without_plan_or_start_is_named_by_its_number():
     """If the plan and the start of a query were lost, the query is named by its execution id."""
     identified = Identified()
