@@ -37,7 +37,6 @@ PAGES = {
     "comparison": f"/compare?{urlencode({'before': APP, 'after': HOSTILE_APP})}",
     "choices of a comparison": f"/compare?{urlencode({'after': APP})}",
     "advice": f"/advice?{urlencode({'job': ADVISED_JOB})}",
-    "explanation": f"/explain?{urlencode({'run': APP})}",
     "explanation of a slow run": f"/explain?{urlencode({'run': SLOW_APP})}",
     "hostile explanation": f"/explain?{urlencode({'run': HOSTILE_APP})}",
     "runs": "/runs?period=90d",

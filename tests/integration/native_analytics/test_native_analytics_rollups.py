@@ -66,6 +66,7 @@ def test_days_that_a_stopped_loader_left_are_computed(company: Client) -> None:
     assert queries.job_days(company, LONG_AGO) == whole
 
 
+@pytest.mark.long
 def test_days_of_hosts_have_their_executors(company: Client) -> None:
     """Each host has the executors of its days."""
     roll_up(company, 0)
@@ -80,6 +81,7 @@ def test_days_of_hosts_have_their_executors(company: Client) -> None:
     assert found[0] > 0
 
 
+@pytest.mark.long
 def test_day_whose_rows_expired_keeps_its_sums(company: Client) -> None:
     """A day that is computed after some of its rows have expired keeps the larger sums."""
     sums = "SELECT sum(executors) FROM host_days FINAL"

@@ -86,6 +86,7 @@ def test_store_of_the_last_release_keeps_its_rows(last_release: Client) -> None:
     assert migrate(last_release) == []
 
 
+@pytest.mark.long
 def test_interrupted_migration_can_be_repeated(last_release: Client) -> None:
     """If the migration ends before its files are recorded, the next migration applies them again and loses no row."""
     before = _contents(last_release)

@@ -6,26 +6,21 @@ For each rule, tests/logs/streaming_job.py runs one query that has the problem a
 from __future__ import annotations
 
 import itertools
-import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from sparkfuse.stack.layout import free_ports
-from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from tests.integration.stream_jobs.detect_job import DetectJob
 from tests.integration.stream_jobs.scripted_application import ScriptedApplication
 from tests.integration.stream_jobs.windows_seen import Seen
-from tests.kafka import settings_of
 from tests.logs.make_streaming import recorded
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
 APP, JOB = "streaming", "streams"
-WINDOW_MS = 1000
 RULES = ("backlog_growing", "batch_behind", "state_growing", "watermark_stuck")
 PART_MS = 15_000
 """The facts of this time are sent together, so that the rules are evaluated at many points of each query."""
@@ -34,40 +29,10 @@ SECONDS = 120
 ALSO = ("state_growing", "streaming:watermark_stuck")
 
 
-@pytest.fixture(scope="module")
-def prefix(kafka_bootstrap: str) -> str:
-    name = f"test-{uuid.uuid4().hex[:10]}"
-    ensure_topics(settings_of(kafka_bootstrap, name))
-    return name
-
-
-@pytest.fixture(scope="module")
-def jobs(kafka_bootstrap: str, prefix: str, tmp_path_factory: pytest.TempPathFactory, start_job: Any) -> Iterator[Any]:
-    """Start both jobs, and yield the rows of the windows job and the detect job."""
-    home = tmp_path_factory.mktemp("jobs")
-    environment = {
-        "SPARKFUSE_HOME": str(home / "windows"),
-        "SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap,
-        "SPARKFUSE_TOPIC_PREFIX": prefix,
-        "SPARKFUSE_WINDOW_MS": str(WINDOW_MS),
-    }
-    (home / "windows").mkdir()
-    windows = start_job("sparkfuse_stream_jobs.windows", environment, home / "windows.log")
-    [port] = free_ports(1)
-    detect = DetectJob(kafka_bootstrap, prefix, home / "detect", ["--min-firing-ms", "1000"], port)
-    seen = Seen(kafka_bootstrap, prefix)
-    try:
-        detect.start()
-        windows.wait_until_running()
-        yield seen, detect
-    finally:
-        detect.close()
-        seen.close()
-
-
-def test_rules_distinguish_queries_with_problems(kafka_bootstrap: str, prefix: str, jobs: Any) -> None:
+def test_rules_distinguish_queries_with_problems(
+    kafka_bootstrap: str, prefix: str, seen: Seen, detect: DetectJob
+) -> None:
     """Each rule fires for the query that has its problem, and for no similar query; at the end, all resolve."""
-    seen, detect = jobs
     facts = list(recorded())
     first_ms = min(fact.event_time_ms for fact in facts)
     queries = Replay(ScriptedApplication(kafka_bootstrap, f"{prefix}.facts", APP, first_ms), seen)

@@ -5,58 +5,20 @@ For each rule, tests/logs/plans_job.py runs one query that has the problem and o
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from sparkfuse.stack.layout import free_ports
-from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 from tests.integration.stream_jobs.detect_job import DetectJob
 from tests.integration.stream_jobs.scripted_application import DRIVER, ScriptedApplication
-from tests.kafka import settings_of
 from tests.logs.log_facts import facts_of_log
 
 pytestmark = pytest.mark.timeout(900)
-LOG = Path(__file__).parents[2] / "logs" / "detection" / "plans.zstd"
+LOG = Path(__file__).parents[3] / "logs" / "detection" / "plans.zstd"
 APP, JOB = "plans", "query-plans"
-WINDOW_MS = 1000
 RULES = ("broadcast_large", "cartesian_join", "single_task_sort", "small_files_read", "small_files_written")
 KINDS = ("sql_started", "sql_plan", "sql_metrics", "sql_ended")
-
-
-@pytest.fixture(scope="module")
-def prefix(kafka_bootstrap: str) -> str:
-    name = f"test-{uuid.uuid4().hex[:10]}"
-    ensure_topics(settings_of(kafka_bootstrap, name))
-    return name
-
-
-@pytest.fixture(scope="module")
-def detect(
-    kafka_bootstrap: str, prefix: str, tmp_path_factory: pytest.TempPathFactory, start_job: Any
-) -> Iterator[DetectJob]:
-    """Start both jobs, and yield the detect job."""
-    home = tmp_path_factory.mktemp("jobs")
-    environment = {
-        "SPARKFUSE_HOME": str(home / "windows"),
-        "SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap,
-        "SPARKFUSE_TOPIC_PREFIX": prefix,
-        "SPARKFUSE_WINDOW_MS": str(WINDOW_MS),
-    }
-    (home / "windows").mkdir()
-    windows = start_job("sparkfuse_stream_jobs.windows", environment, home / "windows.log")
-    [port] = free_ports(1)
-    job = DetectJob(kafka_bootstrap, prefix, home / "detect", ["--min-firing-ms", "1000"], port)
-    try:
-        job.start()
-        windows.wait_until_running()
-        yield job
-    finally:
-        job.close()
 
 
 def test_rules_distinguish_queries_with_problems(kafka_bootstrap: str, prefix: str, detect: DetectJob) -> None:

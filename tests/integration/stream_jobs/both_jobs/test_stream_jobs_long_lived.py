@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import time
-import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import pytest
 
-from sparkfuse.stack.layout import free_ports
-from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from tests.integration.stream_jobs.detect_job import ANSWER_SECONDS, DetectJob
 from tests.integration.stream_jobs.scripted_application import EXECUTOR, ScriptedApplication
-from tests.kafka import settings_of
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
 APP, USER = "connect-1", "spark"
 JOB = "spark/Spark Connect server"
-WINDOW_MS, MINUTE_MS = 1_000, 60_000
+MINUTE_MS = 60_000
 TASKS = 4
 RUNS = 5
 
@@ -113,37 +108,6 @@ class Server:
     @staticmethod
     def _stage(number: int) -> dict[str, Any]:
         return {"stage_id": number, "stage_attempt": 0}
-
-
-@pytest.fixture(scope="module")
-def prefix(kafka_bootstrap: str) -> str:
-    name = f"test-{uuid.uuid4().hex[:10]}"
-    ensure_topics(settings_of(kafka_bootstrap, name))
-    return name
-
-
-@pytest.fixture(scope="module")
-def detect(
-    kafka_bootstrap: str, prefix: str, tmp_path_factory: pytest.TempPathFactory, start_job: Any
-) -> Iterator[DetectJob]:
-    """Start both jobs, and yield the detect job."""
-    home = tmp_path_factory.mktemp("jobs")
-    environment = {
-        "SPARKFUSE_HOME": str(home / "windows"),
-        "SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap,
-        "SPARKFUSE_TOPIC_PREFIX": prefix,
-        "SPARKFUSE_WINDOW_MS": str(WINDOW_MS),
-    }
-    (home / "windows").mkdir()
-    windows = start_job("sparkfuse_stream_jobs.windows", environment, home / "windows.log")
-    [port] = free_ports(1)
-    job = DetectJob(kafka_bootstrap, prefix, home / "detect", ["--min-firing-ms", "1000"], port)
-    try:
-        job.start()
-        windows.wait_until_running()
-        yield job
-    finally:
-        job.close()
 
 
 def test_slow_query_of_a_server_is_found(kafka_bootstrap: str, prefix: str, detect: DetectJob) -> None:
