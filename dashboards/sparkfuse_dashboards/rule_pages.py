@@ -124,7 +124,7 @@ def _columns(rule: Rule) -> Iterator[str]:
 
 
 def _cases(rule: Rule) -> Iterator[str]:
-    yield from ("## Cases", "", "Each case is tested on Flink, DataFusion and ClickHouse.", "",
+    yield from ("## Cases", "", "A test evaluates each case on Flink, DataFusion and ClickHouse.", "",
                 "| case | given | expected |", "| --- | --- | --- |")  # fmt: skip
     for case in rule.cases:
         given = ", ".join(f"{name}={value}" for name, value in case.given.items()) or "nothing"

@@ -77,7 +77,7 @@ def main() -> None:
     options = parser.parse_args()
     variants = list(dict.fromkeys(each for kind in KINDS for each in (kind.before, kind.after)))
     runs = {each: min((run(each) for _ in range(options.repeats)), key=lambda of: of.wall_ms) for each in variants}
-    text = table(runs)
+    text = table(runs, options.repeats)
     print(text)
     if options.write:
         page = PAGE.read_text()
@@ -97,7 +97,7 @@ def run(variant: Variant) -> Run:
         return read_run(log)
 
 
-def table(runs: dict[Variant, Run]) -> str:
+def table(runs: dict[Variant, Run], repeats: int) -> str:
     """Return the table of all kinds, in seconds; other work on the machine disturbs the fastest runs least."""
     rows, errors = [], []
     for kind in KINDS:
@@ -110,8 +110,8 @@ def table(runs: dict[Variant, Run]) -> str:
     sizes = sorted(map(abs, errors))
     lines = [
         (
-            f"`make bench-predictions`, {dt.datetime.now(dt.UTC).date()}: {len(KINDS)} changes, the fastest of some "
-            f"runs each; the error is "
+            f"`make bench-predictions`, {dt.datetime.now(dt.UTC).date()}: {len(KINDS)} changes, each with the fastest "
+            f"of {repeats} runs before and after it; the error is "
             f"{statistics.median(sizes):.0%} in the median and at most {sizes[-1]:.0%}."
         ),
         "",

@@ -17,7 +17,7 @@ from sparkfuse.commands.run import prices_of
 from sparkfuse.stack.errors import MISSING, USAGE, StartError
 
 if TYPE_CHECKING:
-    from sparkfuse_native_analytics.advice import Advice
+    from sparkfuse_native_analytics.advice import Advice, Setting
     from sparkfuse_native_analytics.queries import JobAdvice
 
 Subject = Annotated[
@@ -71,17 +71,20 @@ def _of_logs(paths: list[str]) -> JobAdvice:
     from sparkfuse_native_analytics.queries.job_advice import advice_from
 
     try:
-        found = successful_runs(log for path in paths for log in find_logs(path).logs)
+        logs = [log for path in paths for log in find_logs(path).logs]
+        found = successful_runs(logs)
     except UnreadableLogError as error:
         raise StartError(str(error), MISSING) from error
     keys = sorted({job_key for job_key, _ in found})
     if len(keys) > 1:
         raise StartError(f"the logs are of several jobs ({', '.join(keys[:3])}); advice needs runs of one job", USAGE)
-    return advice_from(keys[0] if keys else "", [run for _, run in found])
+    return advice_from(keys[0] if keys else "", [run for _, run in found], len(logs) - len(found))
 
 
 def _lines(found: JobAdvice) -> list[str]:
-    lines = [f"{found.job_key}: {found.runs} successful runs with the same configuration."]
+    lines = [f"{found.job_key or 'no job'}: {found.runs} successful run(s) with the same configuration."]
+    if found.left_out:
+        lines.append(f"Left out: {found.left_out} run(s) with incomplete data, or logs of runs that did not succeed.")
     if found.usual_cost is not None:
         lines.append(f"A run usually costs {money(found.usual_cost, found.currency)}.")
     if found.reason:
@@ -100,9 +103,13 @@ def _advice(each: Advice, found: JobAdvice) -> list[str]:
     )
     if each.core_ratio is not None:
         amount = found.usual_cost * each.core_ratio if found.usual_cost is not None else None
-        price = f", {money(amount, found.currency)} a run" if amount is not None else ""
+        price = f"; predicted cost {money(amount, found.currency)} per run" if amount is not None else ""
         lines.append(f"  cores    {each.core_ratio - 1:+.0%} core time{price}")
     lines.append(f"  risk     {each.risk}")
     if each.settings:
-        lines.append("  undo     set the property back")
+        lines += [f"  undo     {_undo(one)}" for one in each.settings]
     return lines
+
+
+def _undo(setting: Setting) -> str:
+    return f"set {setting.key}={setting.before}" if setting.before else f"remove {setting.key}"

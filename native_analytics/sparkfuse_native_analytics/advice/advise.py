@@ -24,8 +24,8 @@ MIN_SAVING = 0.1
 """The smallest share of the duration, or of the allocated core time, that is worth a change."""
 MAX_LONGER, MAX_LONGER_EVER = 0.05, 0.1
 """With fewer executors, a run may take this much longer, in the median and in the longest case."""
-MIN_FASTER, MAX_COSTLIER = 0.4, 0.1
-"""With twice the executors, a run must be this much faster, and may allocate this much more core time."""
+MAX_COSTLIER = 0.1
+"""With twice the executors, the median run may allocate this much more core time, so it is at least 45 % shorter."""
 PREDICTION_ERROR = 0.3
 """All predictions were this close to a real run with the change, on a busy machine, see docs/compare.md."""
 MOST_DIGITS = 9
@@ -110,13 +110,13 @@ def _executors(runs: Sequence[Run]) -> Iterator[Advice]:
     for fewer in sorted({math.ceil(number * share) for share in SHARES} - {number}):
         ratios = _ratios(runs, Change("fewer", "", fewer / number))
         if ratios and statistics.median(ratios) <= 1 + MAX_LONGER and max(ratios) <= 1 + MAX_LONGER_EVER:
-            how = f"Use {fewer} instead of {number} executors: the tasks hardly use more."
+            how = f"Use {fewer} instead of {number} executors: the run is hardly slower with them."
             risk = "If the data grows, the run takes longer than it would have with more executors."
             setting = _executor_setting(runs[0], key, fewer / number)
             yield _advice("fewer_executors", how, risk, (setting,), runs, ratios, fewer / number)
             return
     ratios = _ratios(runs, Change("more", "", 2.0))
-    if ratios and statistics.median(ratios) <= 1 - MIN_FASTER and 2 * statistics.median(ratios) <= 1 + MAX_COSTLIER:
+    if ratios and 2 * statistics.median(ratios) <= 1 + MAX_COSTLIER:
         how = (
             f"Use {2 * number} instead of {number} executors: the stages have enough tasks, so the cost hardly changes."
         )

@@ -14,6 +14,8 @@ from sparkfuse_native_analytics.offline.application import read_application
 def successful_runs(logs: Iterable[Log]) -> list[tuple[str, Run]]:
     """Return the job key and the run of each application that succeeded and whose log is complete.
 
+    Other logs are left out; the caller knows their number from the number of results.
+
     Raises UnreadableLogError.
     """
     found = []

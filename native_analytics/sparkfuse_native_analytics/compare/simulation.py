@@ -20,7 +20,7 @@ NO_QUERY = -1
 LEAST_SLOTS = 1.5
 """The smallest average number of task slots that can be halved."""
 SKEW, STRAGGLERS, FAILURES, GC = "skew", "stragglers", "failures", "gc"
-# More tasks than these are scheduled as a fluid, because the last wave hardly matters.
+# With more tasks, the duration is approximated by their total time divided by the slots, without waves.
 _MOST_SCHEDULED = 2_000
 # The order of tasks is unknown, so the longest task is tried at these places of the order.
 _PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -37,7 +37,7 @@ class Change:
 
 
 CHANGES = (
-    Change("no_skew", "all tasks of a stage have as much data as the others", without=frozenset({SKEW})),
+    Change("no_skew", "all tasks of a stage process the same amount of data", without=frozenset({SKEW})),
     Change("no_stragglers", "no task takes longer than others with as much data", without=frozenset({STRAGGLERS})),
     Change("no_failures", "no task and no stage runs again", without=frozenset({FAILURES})),
     Change("no_gc", "garbage collection takes no time", without=frozenset({GC})),
@@ -59,8 +59,8 @@ class Prediction:
 def predictions(run: Run, changes: Sequence[Change] = CHANGES) -> list[Prediction]:
     """Predict the duration of a run under each change.
 
-    A change of the number of executors is left out if the run has no executors or a single task slot, and each change
-    if no stage is known.
+    Changes of the number of executors are left out if the executors are not known, and halving them also with fewer
+    than 1.5 task slots. If no stage is known, there are no predictions.
     """
     return [
         Prediction(each.name, each.meaning, predicted, run.wall_ms - predicted)

@@ -15,18 +15,18 @@ from sparkfuse_native_analytics.queries.comparable_run import comparable, compar
 from sparkfuse_native_analytics.queries.expected_rows import ExpectedDuration, expected_durations
 from sparkfuse_native_analytics.queries.failure_rows import FailureCause, failure_cause
 from sparkfuse_native_analytics.queries.finding_rows import Finding
+from sparkfuse_native_analytics.queries.job_history import PERIOD_MS
 from sparkfuse_native_analytics.queries.run_filter import RunFilter
 from sparkfuse_native_analytics.queries.run_pages import find_runs
 from sparkfuse_native_analytics.queries.run_report import StageReport, findings_of_run, stage_report
-from sparkfuse_native_analytics.queries.run_rows import Run, RunDetails
+from sparkfuse_native_analytics.queries.run_rows import Run
 from sparkfuse_native_analytics.queries.run_rows import run as run_details
 
 VERDICTS = ("failed", "slow", "as_expected", "unknown")
-# A usual run is searched among the latest runs of the job in this time.
+# A usual run is searched among this many latest runs of the job.
 USUAL_RUNS = 20
-USUAL_MS = 90 * 24 * 3_600_000
 SUCCEEDED = "succeeded"
-# Predictions that change less than both are left out: a share of the duration, and ms.
+# Predictions that change the duration by less than either limit are left out: a share of it, and ms.
 MIN_SAVED_SHARE, MIN_SAVED_MS = 0.02, 1_000
 
 
@@ -145,6 +145,7 @@ def explain_run(client: Client, app_id: str, limit: int) -> RunExplanation | Non
         key=lambda each: (-each.excess_ms, each.stage_id),
     )
     excess_ms = run.elapsed_ms - known.run.expected_ms if known.run and run.elapsed_ms is not None else None
+    ended = comparable(client, details) if run.ended_ms is not None else None
     return RunExplanation(
         run=run,
         verdict=_verdict(run, known.run, excess),
@@ -156,8 +157,8 @@ def explain_run(client: Client, app_id: str, limit: int) -> RunExplanation | Non
         stages_total=len(details.stages),
         findings=findings_of_run(client, app_id)[:limit],
         completeness=run.completeness,
-        usual=_usual(client, details, known.run, limit) if run.status == SUCCEEDED else None,
-        predictions=_predictions(comparable(client, details)) if run.ended_ms is not None else [],
+        usual=_usual(client, run, ended, known.run, limit) if ended and run.status == SUCCEEDED else None,
+        predictions=_predictions(ended) if ended else [],
     )
 
 
@@ -167,10 +168,11 @@ def _predictions(run: ComparableRun) -> list[Prediction]:
     return sorted(found, key=lambda each: -each.saved_ms)
 
 
-def _usual(client: Client, details: RunDetails, expected: ExpectedDuration | None, limit: int) -> UsualRun | None:
-    run = details.run
+def _usual(
+    client: Client, run: Run, after: ComparableRun, expected: ExpectedDuration | None, limit: int
+) -> UsualRun | None:
     wanted = RunFilter(
-        since_ms=run.app_start_ms - USUAL_MS,
+        since_ms=run.app_start_ms - PERIOD_MS,
         until_ms=run.app_start_ms,
         status=SUCCEEDED,
         job_key=run.job_key,
@@ -185,7 +187,7 @@ def _usual(client: Client, details: RunDetails, expected: ExpectedDuration | Non
     before = comparable_run(client, nearest.app_id)
     if before is None:
         return None
-    return _split(compare(before, comparable(client, details)), len(earlier), limit)
+    return _split(compare(before, after), len(earlier), limit)
 
 
 def _split(found: Comparison, runs: int, limit: int) -> UsualRun:

@@ -298,7 +298,7 @@ def test_cursor_of_another_list_is_refused(filled: Filled, cursor: str) -> None:
         filled.ask("search_runs", cursor=cursor)
 
 
-def test_commands_show_the_answers(filled: Filled, module_settings: Settings, monkeypatch) -> None:
+def test_commands_show_the_answers(filled: Filled, module_settings: Settings, monkeypatch, tmp_path) -> None:
     """`run`, `explain`, `runs` and `compare` print the answers; `compare --fail-on` sets the exit code."""
     monkeypatch.setenv("SPARKFUSE_CLICKHOUSE_URL", module_settings.clickhouse_url)
     monkeypatch.setenv("COLUMNS", "200")
@@ -319,6 +319,10 @@ def test_commands_show_the_answers(filled: Filled, module_settings: Settings, mo
     following = json.loads(run("runs", "--limit", "1", "--cursor", page["next_cursor"], "--json").output)
     assert following["runs"][0]["app_id"] != page["runs"][0]["app_id"]
     assert "not one of runs" in str(run("runs", "--cursor", "x").exception)
+    torn = tmp_path / "torn.zstd"
+    whole = (LOGS / "usual.zstd").read_bytes()
+    torn.write_bytes(whole[: len(whole) // 2])
+    assert "Left out: 1 run(s)" in run("advise", str(LOGS / "usual.zstd"), str(torn)).output
     assert "skew: In stage" in run("advise", ADVISED_JOB).output
     assert "Advice needs 5 successful runs" in run("advise", *[str(LOGS / f"{each}.zstd") for each in SAME_JOB]).output
     assert "of several jobs" in str(run("advise", str(LOGS / "usual.zstd"), str(REAL)).exception)
