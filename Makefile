@@ -52,6 +52,10 @@ demo: | setup ## start the stack, run real Spark jobs with problems, show their 
 
 # ---- for contributors
 
+.PHONY: site
+site: $(STAMPS)/env-site ## build the documentation site in build/site, and check its links
+	@build/envs/site/bin/zensical build --clean --strict > build/site.log 2>&1 || { cat build/site.log >&2; exit 1; }
+
 .PHONY: test
 test: $(STAMPS)/flink-operator | setup ## run all tests: Java and Rust in parallel with the Python unit tests
 	@$(MAKE) --no-print-directory --jobs=2 test-python test-java-and-kernel
@@ -114,7 +118,7 @@ test-kernel: | setup ## run the kernel's Rust tests
 	cargo test --quiet --locked --manifest-path $(KERNEL)/Cargo.toml
 
 .PHONY: check
-check: check-python check-words check-generated check-outputs check-java check-rust model-check ## run every checker that CI runs
+check: check-python check-words check-generated check-outputs check-java check-rust model-check site ## run every checker that CI runs
 	@echo "check: all good"
 
 .PHONY: check-python
