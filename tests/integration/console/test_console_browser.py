@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
+from base64 import b64decode
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,6 +31,7 @@ from tests.integration.console.rows import (
 from tests.integration.dashboards.scenario import APP
 from tests.waiting import wait_for
 
+ROOT = Path(__file__).parents[3]
 PAGES = {
     "inbox": "/",
     "empty inbox": "/?team=nobody",
@@ -41,6 +46,7 @@ PAGES = {
     "hostile explanation": f"/explain?{urlencode({'run': HOSTILE_APP})}",
     "runs": "/runs?period=90d",
     "run": links.run_url("", APP),
+    "slow run": links.run_url("", SLOW_APP),
     "hostile run": links.run_url("", HOSTILE_APP),
     "job": links.job_url("", "nightly_orders"),
     "job with findings": links.job_url("", "prod-eu/orders/nightly_orders"),
@@ -51,6 +57,8 @@ PAGES = {
     "contract": "/docs/contract/live.md",
     "not found": "/runs/nothing",
 }
+PICTURES = {"explanation of a slow run": "console_explanation.png", "slow run": "console_run.png"}
+"""Pictures of the tutorial; ``SPARKFUSE_WRITE_GOLDEN=1`` with the tests of this file writes them again."""
 # Each text with its colour and the colour of the nearest ancestor that has a background.
 COLOURS = """
 const opaque = (colour) => colour.match(/[\\d.]+/g).map(Number);
@@ -123,16 +131,56 @@ def status_of(name: str) -> int:
     return 404 if name == "not found" else 200
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_page_has_no_errors_and_a_clear_structure(browser, console, name) -> None:
-    """The browser reports no error and no violation of the policy; landmarks, headings, tables and labels are right."""
-    resize(browser, 1200)
-    asked = opened(browser, console, PAGES[name], status_of(name))
-    found: dict[str, Any] = browser.execute_script(STRUCTURE)
+@dataclasses.dataclass(frozen=True)
+class Visit:
+    """One page as the browser shows it; each page is opened once for all tests of pages.
 
-    assert [url for url in asked if not url.startswith(f"{console.url}/")] == []
-    assert f"{console.url}/static/console.css" in asked
-    assert found == {
+    ``colours`` has the pairs of text and background, with a text, by colour scheme; ``scroll_widths`` is by width of
+    the screen, in pixels.
+    """
+
+    asked: list[str]
+    structure: dict[str, Any]
+    grounds: dict[str, str]
+    colours: dict[str, list[Any]]
+    scroll_widths: dict[int, int]
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def visit(browser, console, request) -> Visit:
+    """Open a page, and measure it in both colour schemes and at the widths of phones and tablets."""
+    name = request.param
+    resize(browser, 1200)
+    see(browser, prefers_color_scheme="light")
+    asked = opened(browser, console, PAGES[name], status_of(name))
+    structure = browser.execute_script(STRUCTURE)
+    grounds, colours, widths = {}, {}, {}
+    for scheme in ("dark", "light"):
+        see(browser, prefers_color_scheme=scheme)
+        colours[scheme] = browser.execute_script(COLOURS)
+        grounds[scheme] = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    if name in PICTURES and os.environ.get("SPARKFUSE_WRITE_GOLDEN"):
+        write_picture(browser, PICTURES[name])
+    for width in (320, 390, 768):
+        resize(browser, width)
+        widths[width] = browser.execute_script("return document.documentElement.scrollWidth")
+    resize(browser, 1200)
+    return Visit(asked, structure, grounds, colours, widths)
+
+
+def write_picture(browser, name: str) -> None:
+    """Write the upper part of the page as a picture of the documentation."""
+    height = min(1000, browser.execute_script("return document.documentElement.scrollHeight"))
+    clip = {"x": 0, "y": 0, "width": 1200, "height": height, "scale": 1}
+    shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True})
+    (ROOT / "docs/images" / name).write_bytes(b64decode(shot["data"]))
+
+
+def test_page_has_no_errors_and_a_clear_structure(visit, console) -> None:
+    """The browser reports no error and no violation of the policy; landmarks, headings, tables and labels are right."""
+    assert [url for url in visit.asked if not url.startswith(f"{console.url}/")] == []
+    assert f"{console.url}/static/console.css" in visit.asked
+    assert visit.structure == {
         "language": "en",
         "titles": 1,
         "landmarks": [1, 1, 1, 1],
@@ -149,17 +197,19 @@ def test_page_has_no_errors_and_a_clear_structure(browser, console, name) -> Non
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
-def test_contrast_meets_wcag_aa(browser, console, name, scheme) -> None:
+def test_contrast_meets_wcag_aa(visit, scheme) -> None:
     """In both colour schemes, each text has a contrast of 4.5:1 with its background (WCAG AA)."""
-    see(browser, prefers_color_scheme=scheme)
-    opened(browser, console, PAGES[name], status_of(name))
-    colours = browser.execute_script(COLOURS)
-    ground = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    pairs = [(text, round(contrast(ink, paper), 2)) for ink, paper, text in visit.colours[scheme]]
 
-    assert len(colours) >= 3
-    assert [(text, round(contrast(ink, paper), 2)) for ink, paper, text in colours if contrast(ink, paper) < 4.5] == []
-    assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(14, 18, 23)")
+    assert len(pairs) >= 3
+    assert [(text, ratio) for text, ratio in pairs if ratio < 4.5] == []
+    assert visit.grounds[scheme] == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(14, 18, 23)")
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_narrow_screen_does_not_scroll_sideways(visit, width) -> None:
+    """On a phone and a tablet, only tables and code scroll sideways, not the page."""
+    assert visit.scroll_widths[width] <= width
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -174,18 +224,6 @@ def test_chart_has_enough_contrast(browser, console, scheme) -> None:
 
     assert contrast(label, ground) >= 4.5
     assert contrast(shape, ground) >= 3
-
-
-@pytest.mark.parametrize("width", [320, 390, 768])
-@pytest.mark.parametrize("name", PAGES)
-def test_narrow_screen_does_not_scroll_sideways(browser, console, name, width) -> None:
-    """On a phone and a tablet, only tables and code scroll sideways, not the page."""
-    resize(browser, width)
-    opened(browser, console, PAGES[name], status_of(name))
-    wide = browser.execute_script("return document.documentElement.scrollWidth")
-    resize(browser, 1200)
-
-    assert wide <= width
 
 
 def test_keyboard_reaches_the_content(browser, console) -> None:
