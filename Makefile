@@ -14,7 +14,7 @@ MVN := mvn -q -B -ntp
 PYTEST_ARGS ?=
 # Tests of one file run in one process, because they share what their fixtures start. A process that ends ends the run:
 # with a replacement, the last tests of the run can wait for each other for ever (pytest-xdist issue 1378).
-PYTEST_PROCESSES ?= --numprocesses=2 --dist=loadfile --max-worker-restart=0
+PYTEST_PROCESSES ?= --numprocesses=2 --dist=loadfile --no-loadscope-reorder --max-worker-restart=0
 ARGS ?=
 export MAVEN_OPTS ?= -Xmx1g
 export PYTHONDONTWRITEBYTECODE := 1

@@ -5,9 +5,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling
 
 ROOT = Path(__file__).parents[1]
 
@@ -29,12 +31,19 @@ SAFETY = frozenset(
     }
 )
 
+# Folders whose files share the processes of a fixture.
+SHARED_FOLDERS = ("tests/integration/stream_jobs/both_jobs/",)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test by its folder, so that `-m "not e2e"` needs no marker in the file.
 
     A failed test of real parts runs once more (tests/README.md), unless it concerns safety.
+    Unit tests run first, beside the Java tests, which need much CPU time; end-to-end tests, which take longest, must
+    not be the last ones.
     """
+    order = {"unit": 0, "e2e": 1}
+    items.sort(key=lambda item: order.get(item.path.relative_to(ROOT / "tests").parts[0], 2))
     for item in items:
         folder, *below = item.path.relative_to(ROOT / "tests").parts
         if folder in {"integration", "e2e", "chaos", "matrix"}:
@@ -42,6 +51,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         safety = folder in SAFETY or f"{folder}/{below[0]}" in SAFETY
         if folder in {"integration", "e2e"} and not safety:
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
+    """Let a folder whose tests share what they start run in one process, as each file does."""
+    return _FolderScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+class _FolderScheduling(LoadFileScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return next((folder for folder in SHARED_FOLDERS if file.startswith(folder)), file)
 
 
 @pytest.fixture(scope="session")
