@@ -10,6 +10,7 @@ from starlette.responses import Response
 from sparkfuse_console import parameters
 from sparkfuse_console.parameters import PAGE_SIZE
 from sparkfuse_console.site import Site
+from sparkfuse_console.timeline import timeline
 from sparkfuse_native_analytics import queries
 from sparkfuse_native_analytics.queries import RunFilter
 
@@ -60,6 +61,8 @@ def show(site: Site, request: Request) -> Response:
         )
         return site.not_found(request, sentence)
     owner, team = site.owners.of(found.run.job_key)
+    end_ms = found.run.app_start_ms + (found.run.elapsed_ms or 0)
+    stages = [(each.stage, each.expected.expected_ms if each.expected else None) for each in found.stages]
     return site.page(
         request,
         "run.html",
@@ -70,6 +73,7 @@ def show(site: Site, request: Request) -> Response:
         currency=found.cost.currency,
         findings=[(each, [of for of in each.runs if of.app_id == app_id]) for each in found.findings],
         stages=[(each.stage, each.expected) for each in found.stages],
+        timeline=timeline(stages, found.run.app_start_ms, end_ms),
         hidden_stages=found.stages_total - len(found.stages),
         queries=found.queries,
         hidden_queries=found.queries_total - len(found.queries),
