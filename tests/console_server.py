@@ -27,10 +27,12 @@ class RunningConsole:
 
 
 @contextlib.contextmanager
-def serving(clickhouse_url: str, console_url: str = "http://127.0.0.1:19080") -> Iterator[RunningConsole]:
-    """Serve the console until the block ends."""
+def serving(
+    clickhouse_url: str, console_url: str = "http://127.0.0.1:19080", **environment: str
+) -> Iterator[RunningConsole]:
+    """Serve the console until the block ends; ``environment`` has further variables of SPARKFUSE."""
     settings = dataclasses.replace(
-        Settings.from_environment({"SPARKFUSE_CLICKHOUSE_URL": clickhouse_url}), console_url=console_url
+        Settings.from_environment({"SPARKFUSE_CLICKHOUSE_URL": clickhouse_url, **environment}), console_url=console_url
     )
     with open_listener("127.0.0.1", 0) as listener:
         server = uvicorn.Server(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
@@ -14,7 +14,9 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from sparkfuse_console.acts import ActError, give_verdict
 from sparkfuse_console.guard import LOOPBACK_NAMES, Guard
+from sparkfuse_console.login import Identified, read_login
 from sparkfuse_console.mcp.server import http_sessions, mcp_server
 from sparkfuse_console.pages import PAGES
 from sparkfuse_console.parameters import ParameterError
@@ -30,6 +32,7 @@ def application(settings: Settings) -> ASGIApp:
     """Return the console for these settings. Raises AssetMissingError and RuleError."""
     site = Site.of(settings)
     hosts = LOOPBACK_NAMES | {name for name in [urlsplit(settings.console_url).hostname] if name}
+    login = read_login(settings.config_file)
     sessions = http_sessions(mcp_server(site.store, site.prices), hosts)
     pages = Starlette(
         routes=[
@@ -37,6 +40,7 @@ def application(settings: Settings) -> ASGIApp:
             Mount("/api", rest(site)),
             Route("/mcp", StreamableHTTPASGIApp(sessions), methods=["GET", "POST", "DELETE"]),
             Mount("/static", StaticFiles(directory=asset("sparkfuse_console", "static"))),
+            Route("/verdicts/{finding_id:path}", _verdict(site, settings), methods=["POST"]),
             *(_route(site, path, page) for path, page in PAGES.items()),
         ],
         exception_handlers={
@@ -44,12 +48,13 @@ def application(settings: Settings) -> ASGIApp:
             StoreEmptyError: _handler(site, _store_empty),
             ParameterError: _handler(site, _wrong_parameter),
             CursorError: _handler(site, _wrong_parameter),
+            ActError: _handler(site, _act_refused),
             HTTPException: _handler(site, _refused),
             Exception: _handler(site, _failed),
         },
         lifespan=lambda _: sessions.run(),
     )
-    return Guard(pages, hosts)
+    return Guard(Identified(pages, login), hosts)
 
 
 def _healthy(_: Request) -> Response:
@@ -61,6 +66,13 @@ def _route(site: Site, path: str, page: Page) -> Route:
         return page(site, request)
 
     return Route(path, answer, methods=["GET"])
+
+
+def _verdict(site: Site, settings: Settings) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        return await give_verdict(site, settings, request)
+
+    return answer
 
 
 ErrorPage = Callable[[Site, Request, Exception], Response]
@@ -96,11 +108,16 @@ def _wrong_parameter(site: Site, request: Request, error: Exception) -> Response
     return site.page(request, "message.html", 400, heading="The address is wrong", sentences=[str(error)])
 
 
+def _act_refused(site: Site, request: Request, error: Exception) -> Response:
+    status = error.status if isinstance(error, ActError) else 500
+    return site.page(request, "message.html", status, heading="Nothing was changed", sentences=[str(error)])
+
+
 def _refused(site: Site, request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     if status == 404:
         return site.not_found(request, "There is no page at this address.")
-    sentences = ["The console only shows pages, so it accepts only GET." if status == 405 else str(error)]
+    sentences = ["This address does not accept the method of the request." if status == 405 else str(error)]
     shown = site.page(request, "message.html", status, heading="The request was refused", sentences=sentences)
     shown.headers.update((error.headers if isinstance(error, HTTPException) else None) or {})
     return shown

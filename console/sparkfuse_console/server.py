@@ -39,8 +39,8 @@ def open_listener(host: str, port: int, *, protected: bool = False) -> socket.so
     if not protected and not is_loopback(host):
         raise ListenError(
             f"the console has no login, so it listens only on loopback, but --host is {host!r}: use 127.0.0.1, "
-            "and a proxy with a login on this machine for other readers; add --behind-proxy only if nothing but such a "
-            "proxy can reach the address",
+            "or name a proxy with a login in the section login of sparkfuse.yaml; add --behind-proxy only if nothing "
+            "but such a proxy can reach the address",
             remote=True,
         )
     try:

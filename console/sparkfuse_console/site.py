@@ -47,7 +47,10 @@ class Site:
     def page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
         """Render a template; ``values`` are its variables."""
         shown = self.templates.get_template(template).render(
-            path=request.url.path, now_ms=time.time_ns() // 1_000_000, **values
+            path=request.url.path,
+            now_ms=time.time_ns() // 1_000_000,
+            person=getattr(request.state, "person", None),
+            **values,
         )
         return HTMLResponse(shown, status)
 

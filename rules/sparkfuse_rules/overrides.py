@@ -12,7 +12,7 @@ from sparkfuse_rules.errors import RuleError
 from sparkfuse_rules.rule import SEVERITIES
 
 # All sections of sparkfuse.yaml; each component reads its own.
-SECTIONS = ("rules", "jobs", "fuse", "holds", "owners", "prices")
+SECTIONS = ("rules", "jobs", "fuse", "holds", "owners", "prices", "login")
 _KEYS = ("enabled", "params", "severity", "fuse", "precision_target")
 
 

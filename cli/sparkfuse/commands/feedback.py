@@ -17,12 +17,8 @@ from sparkfuse.stack.errors import MISSING, USAGE, StartError
 from sparkfuse_rules.knowledge.precision import VERDICTS, Precision
 
 if TYPE_CHECKING:
-    from sparkfuse_contracts.generated.feedback_pb2 import Feedback
-    from sparkfuse_native_analytics.queries import Finding
     from sparkfuse_rules.catalog import Catalog
 
-NOTE_CHARACTERS = 1000
-PERSON_CHARACTERS = 200
 Note = Annotated[str, typer.Option("--note", help="Your reason, at most 1,000 characters.")]
 Person = Annotated[str, typer.Option("--person", help="Your name (default: the user of this shell).")]
 Rule = Annotated[str, typer.Option("--rule", help="Only this rule.")]
@@ -56,41 +52,26 @@ def feedback(
         return
     if verdict not in VERDICTS:
         raise StartError(f"the verdict must be one of {', '.join(VERDICTS)}, but is {verdict!r}", USAGE)
+    from sparkfuse_native_analytics import queries
+    from sparkfuse_native_analytics.topic_records import TopicError
+    from sparkfuse_native_analytics.verdicts import NOTE_CHARACTERS, PERSON_CHARACTERS, record_verdict, verdict_on
+
     if len(note) > NOTE_CHARACTERS or len(person) > PERSON_CHARACTERS:
         raise StartError(
             f"a note has at most {NOTE_CHARACTERS} characters, and a person at most {PERSON_CHARACTERS}", USAGE
         )
-    from sparkfuse_native_analytics import queries
-    from sparkfuse_native_analytics.topic_records import TopicError, append
-
     known = ask(home, lambda client: queries.finding(client, finding))
     if known is None:
         raise StartError(f"the store has no finding {finding!r}; `sparkfuse findings --json` lists the ids", USAGE)
-    record = record_of(known, verdict, note, person or getpass.getuser(), time.time_ns() // 1_000_000)
-    from sparkfuse_contracts.wire import record_key, to_json
-
-    key = record_key("feedback", record)
-    assert key is not None
+    record = verdict_on(known, verdict, note, person or getpass.getuser(), time.time_ns() // 1_000_000)
     try:
-        append(settings_of_stack(home), "feedback", key.decode(), to_json(record))
+        record_verdict(settings_of_stack(home), record)
     except TopicError as error:
         raise StartError(f"{error}; `sparkfuse kafka topics` creates missing topics", MISSING) from error
     if as_json:
         print_json({"finding_id": record.finding_id, "person": record.person, "verdict": record.verdict})
         return
     typer.echo(f"Recorded: {record.person} says that finding {record.finding_id} of {record.rule} is {verdict}.")
-
-
-def record_of(finding: Finding, verdict: str, note: str, person: str, at_ms: int) -> Feedback:
-    """Return the record of a verdict on a finding."""
-    from sparkfuse_contracts.generated.feedback_pb2 import Feedback
-
-    record = Feedback(finding_id=finding.finding_id, person=person, verdict=verdict, at_ms=at_ms)
-    copied = {name: getattr(finding, name) for name in ("rule", "job_key", "cluster", "tenant", "team")}
-    for name, value in {"note": note, **copied}.items():
-        if value:
-            setattr(record, name, value)
-    return record
 
 
 def _list(home: Any, rule: str, limit: int, as_json: bool) -> None:

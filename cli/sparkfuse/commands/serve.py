@@ -11,7 +11,7 @@ from sparkfuse.commands.options import settings_of_stack
 from sparkfuse.stack.errors import MISSING, USAGE, StartError
 
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 selects a free port.")]
-Host = Annotated[str, typer.Option("--host", help="Address to listen on; only loopback, because there is no login.")]
+Host = Annotated[str, typer.Option("--host", help="Address to listen on; only loopback if there is no login.")]
 BehindProxy = Annotated[
     bool, typer.Option("--behind-proxy", help="Allow any address: only a proxy with a login can reach it.")
 ]
@@ -26,16 +26,21 @@ def add_to(application: typer.Typer) -> None:
 def serve(
     home: Home = DEFAULT_HOME, port: Port = 19080, host: Host = "127.0.0.1", *, behind_proxy: BehindProxy = False
 ) -> None:
-    """Serve the web console, its REST API and MCP tools, without changing anything; Ctrl-C stops it.
+    """Serve the web console, its REST API and MCP tools; Ctrl-C stops it.
 
-    Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home.
+    People can give verdicts on findings if sparkfuse.yaml has a section `login`. Reads the store at
+    SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home.
     """
     from sparkfuse_console import server
+    from sparkfuse_console.login import read_login
     from sparkfuse_rules.errors import RuleError
 
     settings = settings_of_stack(home)
     try:
-        listener = server.open_listener(host, port, protected=behind_proxy)
+        protected = behind_proxy or read_login(settings.config_file) is not None
+        listener = server.open_listener(host, port, protected=protected)
+    except RuleError as error:  # the file of SPARKFUSE_CONFIG
+        raise StartError(str(error), USAGE) from error
     except server.ListenError as error:
         raise StartError(str(error), USAGE if error.remote else MISSING) from error
     with listener:

@@ -12,10 +12,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sparkfuse_console import parameters
+from sparkfuse_console.acts import may_act
 from sparkfuse_console.parameters import PAGE_SIZE
 from sparkfuse_console.site import Site
 from sparkfuse_native_analytics import queries
 from sparkfuse_native_analytics.queries import Client, Feedback, Finding, FindingCount, FindingFilter, FindingList
+from sparkfuse_native_analytics.verdicts import NOTE_CHARACTERS
+from sparkfuse_rules.knowledge.precision import VERDICTS
 
 RESOLVED_MS = 7 * 24 * 3_600_000
 RESOLVED_SHOWN = 20
@@ -86,6 +89,10 @@ def show(site: Site, request: Request) -> Response:
         finding=found,
         demoted=demoted,
         verdicts=verdicts,
+        may_act=may_act(request),
+        recorded=parameters.choice(request, "recorded", ("", *VERDICTS)),
+        verdict_choices=VERDICTS,
+        note_characters=NOTE_CHARACTERS,
         # People copy the commands, and the id comes from the store.
         shell_id=shlex.quote(found.finding_id),
         runs=runs[:MAX_RUNS],
