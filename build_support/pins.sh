@@ -14,6 +14,6 @@ pin() {
 pin pyproject.toml --all-extras --output-file requirements/main.txt
 # For containers: the same versions without the checkers.
 pin pyproject.toml --extra cli --constraint requirements/main.txt --output-file requirements/runtime.txt
-for environment in tools model codegen s3 connect airflow2 airflow3 spark33 spark34 spark35 spark40 spark4 site; do
+for environment in tools model codegen s3 connect airflow2 airflow3 spark33 spark34 spark35 spark40 spark4 site sbom; do
   pin "requirements/$environment.in" --output-file "requirements/$environment.txt"
 done
