@@ -317,7 +317,7 @@ $(STAMPS)/tlc: requirements/model.txt $(UV) | $(STAMPS)
 
 $(STAMPS)/release-tools: | $(STAMPS)
 	@echo "building cargo-cyclonedx"
-	@cargo install --quiet --locked --version 0.5.7 --root build/release-tools cargo-cyclonedx
+	@cargo install --quiet --locked --version 0.5.9 --root build/release-tools cargo-cyclonedx
 	@touch $@
 
 $(STAMPS)/kubernetes-tools: build_support/kubernetes_tools/go.mod build_support/kubernetes_tools/go.sum | $(STAMPS)

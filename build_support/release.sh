@@ -50,11 +50,11 @@ PATH="$PWD/build/release-tools/bin:$PATH" cargo cyclonedx --quiet --manifest-pat
   --format json --override-filename kernel-parts
 mv native_analytics/kernel/kernel-parts.json "dist/sparkfuse-kernel-$version.cdx.json"
 
-if command -v docker > /dev/null; then
+if docker info > /dev/null 2>&1; then
   echo "building the image"
   docker build --file deploy/Dockerfile --tag "sparkfuse:$version" .
 else
-  echo "no docker: the image was not built (docker build --file deploy/Dockerfile --tag sparkfuse:$version .)"
+  echo "no Docker daemon: the image was not built (docker build --file deploy/Dockerfile --tag sparkfuse:$version .)"
 fi
 
 (cd dist && sha256sum -- * > SHA256SUMS)
