@@ -1,4 +1,4 @@
-"""Tests a Connect server with two users: if the fuse stops one user's query, the other user is not affected."""
+"""Tests drivers of two users: if the fuse stops one user's query, the other user is not affected."""
 
 from __future__ import annotations
 
@@ -97,3 +97,19 @@ def test_only_the_query_of_one_user_is_stopped(start, connect_user, fuse, facts,
     assert {task.stage_id for task in target.running()} == {stages["bob"]}
     assert bob.running
     assert not any(line.startswith("FAILED") for line in bob.lines)
+
+
+@pytest.mark.timeout(600)
+def test_driver_of_two_owners_stays_shared_while_one_works(start, fuse, until):
+    """After jobs of two owners ran at the same time, the hook stops no stage or application of the driver."""
+    target, _ = start("spark35", "two_owners.py")
+    target.job.wait_for_line("ALONE")
+    [bob] = wait_for(lambda: len(found := target.running()) == 1 and found, 120, "the task of bob, which runs alone")
+    for number, action in enumerate(("cancel_stage", "cancel_jobs", "stop_application", "kill_task"), 1):
+        target.send(action, number, action=action, task_id=bob.task_id)
+        receipt = fuse.receipt(action)
+        assert (receipt["gate"], receipt["outcome"]) == ("shared_driver", "refused"), receipt
+        assert "has run jobs of several users" in receipt["reason"]
+    until.touch()
+
+    assert target.job.wait_for_line("RESULT bob") == "[1]"

@@ -3,6 +3,7 @@ package io.sparkfuse.spark.counters;
 import io.sparkfuse.contracts.JobStarted;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -30,6 +31,9 @@ final class RunningJobs {
           "SparkConnect_OperationTag_User_(.*)_Session_(.*)_Operation_.*"
               + "|spark-session-([0-9a-fA-F-]{36}).*");
 
+  private static final Pattern RANDOM_GROUP =
+      Pattern.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}");
+
   private static final class Job {
     private final int[] stages;
     private final Long execution;
@@ -37,6 +41,7 @@ final class RunningJobs {
     private final List<String> tags = new ArrayList<>();
     private final boolean streaming;
     private final String owner;
+    private final Set<String> sessions = new TreeSet<>();
     private final long startedMs;
 
     private Job(JobStarted fact, boolean streaming, long startedMs) {
@@ -46,15 +51,34 @@ final class RunningJobs {
       group = cut(fact.getJobGroup());
       fact.getJobTagsList().stream().limit(MAX_TAGS).forEach(tag -> tags.add(cut(tag)));
       this.streaming = streaming;
-      StringBuilder text = new StringBuilder();
       for (String tag : tags) {
         Matcher found = SESSION.matcher(tag);
         if (found.matches()) {
-          String session = found.group(3) == null ? found.group(2) : found.group(3);
-          text.append(found.group(1)).append(' ').append(session).append(' ');
+          boolean connect = found.group(3) == null;
+          sessions.add(connect ? found.group(1) + " " + found.group(2) : found.group(3));
         }
       }
-      owner = text.length() > 0 ? text.toString() : "group " + group;
+      owner = sessions.isEmpty() ? "group " + group : String.join(" ", sessions);
+    }
+
+    /**
+     * Returns whether this job and another one certainly have different owners: different sessions
+     * or different job groups. A job without a group shows no owner, and neither does a random
+     * UUID, in which Spark itself starts parts of a query.
+     */
+    private boolean hasOtherOwnerThan(Job other) {
+      boolean sameQuery = execution != null && execution.equals(other.execution);
+      return !sameQuery
+          && (isOutside(other.sessions)
+              || (namesGroup() && other.namesGroup() && !group.equals(other.group)));
+    }
+
+    private boolean isOutside(Set<String> others) {
+      return !sessions.isEmpty() && !others.isEmpty() && Collections.disjoint(sessions, others);
+    }
+
+    private boolean namesGroup() {
+      return !group.isEmpty() && !RANDOM_GROUP.matcher(group).matches();
     }
 
     private boolean uses(int stageId) {
@@ -68,11 +92,14 @@ final class RunningJobs {
 
   private final TreeMap<Integer, Job> jobs = new TreeMap<>();
   private int stagesOfAllJobs;
+  private final Set<String> firstSessions = new TreeSet<>();
+  private boolean hadSeveralOwners;
 
   /** Adds a job. Returns how many of the oldest jobs were forgotten. */
   int add(JobStarted fact, boolean streaming, long nowMs) {
     Job job = new Job(fact, streaming, nowMs);
     remove(fact.getJobId());
+    noteOwner(job);
     jobs.put(fact.getJobId(), job);
     stagesOfAllJobs += job.stages.length;
     int forgotten = 0;
@@ -82,6 +109,29 @@ final class RunningJobs {
       forgotten++;
     }
     return forgotten;
+  }
+
+  /**
+   * Returns whether this driver ever had jobs of several owners: jobs of different sessions at any
+   * time, or jobs of different job groups at the same time. A job that sets one job group after
+   * another has a single owner.
+   */
+  boolean hadSeveralOwners() {
+    return hadSeveralOwners;
+  }
+
+  private void noteOwner(Job job) {
+    if (hadSeveralOwners
+        || job.streaming) { // a streaming query has a session and a group of its own
+      return;
+    }
+    hadSeveralOwners =
+        job.isOutside(firstSessions)
+            || jobs.values().stream()
+                .anyMatch(other -> !other.streaming && job.hasOtherOwnerThan(other));
+    if (firstSessions.isEmpty()) {
+      firstSessions.addAll(job.sessions);
+    }
   }
 
   void remove(int jobId) {

@@ -219,6 +219,11 @@ public final class StageRegistry {
     return jobs.owners(some);
   }
 
+  /** Returns whether this driver ever ran jobs of several users, sessions or job groups. */
+  public synchronized boolean hadSeveralOwners() {
+    return jobs.hadSeveralOwners();
+  }
+
   /** Returns whether any of the given running jobs is part of a streaming query. */
   public synchronized boolean streams(Set<Integer> some) {
     return jobs.streams(some);

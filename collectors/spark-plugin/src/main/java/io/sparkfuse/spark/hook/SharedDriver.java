@@ -7,8 +7,11 @@ import java.util.Set;
 import org.apache.spark.SparkConf;
 
 /**
- * Recognises a driver that runs work of several users or queries: a Connect or Thrift server,
- * running jobs of several owners, or running streaming queries.
+ * Recognises a driver that runs work of several users or queries: a Connect or Thrift server, jobs
+ * of several owners, or running streaming queries.
+ *
+ * <p>A server stays a server, and a driver that once ran jobs of several owners stays shared: the
+ * other owner may have data in the driver and may come back. Used by one thread.
  */
 final class SharedDriver {
   private static final String[] SERVERS = {
@@ -23,6 +26,7 @@ final class SharedDriver {
   private final SparkConf conf;
   private final StageRegistry registry;
   private final StreamingQueries streaming;
+  private String server;
 
   SharedDriver(SparkConf conf, StageRegistry registry, StreamingQueries streaming) {
     this.conf = conf;
@@ -32,7 +36,9 @@ final class SharedDriver {
 
   /** Returns why the driver is shared, or null. */
   String reason() {
-    String server = server(conf.get("spark.plugins", ""), System.getProperty("sun.java.command"));
+    if (server == null) {
+      server = server(conf.get("spark.plugins", ""), System.getProperty("sun.java.command"));
+    }
     if (server != null) {
       return "it is a server, " + server;
     }
@@ -40,6 +46,9 @@ final class SharedDriver {
     Set<String> owners = registry.owners(jobs);
     if (owners.size() > 1) {
       return "its running jobs belong to " + owners.size() + " users, sessions or job groups";
+    }
+    if (registry.hadSeveralOwners()) {
+      return "it has run jobs of several users, sessions or job groups";
     }
     int queries = streaming.running();
     if (queries > 0 || registry.streams(jobs)) {
