@@ -23,6 +23,7 @@ def main() -> None:
     parser.add_argument("--action", choices=fuse_acts.ACTIONS, action="append", help="measure only this action")
     parser.add_argument("--pairs", type=int, default=20, help="pairs of runs for each fault")
     parser.add_argument("--tasks", type=int, default=60, help="tasks of about 0.2 s in a run")
+    parser.add_argument("--fault", choices=fuse_away.FAULTS, action="append", help="measure only this fault")
     options = parser.parse_args()
     print(f"load before the start {os.getloadavg()[0]:.1f}", flush=True)
     lines: list[str] = []
@@ -33,7 +34,9 @@ def main() -> None:
                 fuse_acts.measure(Path(folder), options.acts, options.at_once, actions), options.acts
             )
     if options.part in ("away", "all"):
-        lines += fuse_away.rows(dict(fuse_away.measure(options.pairs, options.tasks)))
+        lines += fuse_away.rows(
+            dict(fuse_away.measure(options.pairs, options.tasks, options.fault or fuse_away.FAULTS))
+        )
     print("\n".join(lines), flush=True)
 
 

@@ -12,7 +12,7 @@ import os
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -28,25 +28,30 @@ from tests.kafka import in_order
 ROOT = Path(__file__).parents[2]
 JOB = Path(__file__).parent / "jobs" / "fuse_away_job.py"
 PREFIX = "bench"
-# How the broker is, and whether somebody sends signals with a wrong key.
-FAULTS: Mapping[str, tuple[str, bool]] = {
-    "Kafka refuses connections": ("refused", False),
-    "Kafka never answers": ("silent", False),
-    "no controller runs": ("up", False),
-    "10 signals a second with a wrong key": ("up", True),
+# How the broker is, and which wrong signals somebody sends: signed by an unknown key, or with a wrong signature and the
+# id of the right key, which the hook must verify.
+UNKNOWN_KEY, WRONG_SIGNATURE = "unknown key", "wrong signature"
+FAULTS: Mapping[str, tuple[str, str]] = {
+    "Kafka refuses connections": ("refused", ""),
+    "Kafka never answers": ("silent", ""),
+    "no controller runs": ("up", ""),
+    "10 signals a second with a wrong key": ("up", UNKNOWN_KEY),
+    "10 signals a second with a wrong signature": ("up", WRONG_SIGNATURE),
 }
 FORGED_SECONDS = 0.1
+OUTSIDE = "CPU outside of tasks and JIT compiler"
 Ratios = Mapping[str, Sequence[float]]
 
 
-def measure(pairs: int, tasks: int) -> Iterator[tuple[str, Ratios]]:
-    """Yield each fault with the logarithms of the ratios of its pairs, for wall and CPU time."""
-    for fault, (state, forged) in FAULTS.items():
+def measure(pairs: int, tasks: int, faults: Collection[str]) -> Iterator[tuple[str, Ratios]]:
+    """Yield each fault with the logarithms of the ratios of its pairs, for wall time, CPU time and ``OUTSIDE``."""
+    for fault in faults:
+        state, forged = FAULTS[fault]
         with tempfile.TemporaryDirectory() as name, _broker(Path(name), state) as bootstrap:
             folder, signer = Path(name), Signer()
             with (
                 broker_in_state(state, bootstrap, folder) as addresses,
-                _forger(bootstrap) if forged else nullcontext(),
+                _forger(bootstrap, signer.key_id if forged == WRONG_SIGNATURE else "") if forged else nullcontext(),
             ):
                 ratios = _run({**addresses, "spark.bench.tasks": str(tasks)}, signer.inline, state, pairs)
             if forged and not _reported(bootstrap):
@@ -80,7 +85,15 @@ def _run(addresses: Mapping[str, str], keys: str, state: str, pairs: int) -> Rat
     if done.returncode != 0:
         raise SystemExit(f"the job failed:\n{done.stderr[-3000:]}")
     found = [json.loads(line.partition(" ")[2]) for line in done.stdout.splitlines() if line.startswith("PAIR")]
-    return {what: [math.log(pair["with"][what] / pair["without"][what]) for pair in found] for what in ("wall", "cpu")}
+    ratios = {
+        what: [math.log(pair["with"][what] / pair["without"][what]) for pair in found] for what in ("wall", "cpu")
+    }
+    return {**ratios, OUTSIDE: [_outside(pair["with"], pair["without"]) for pair in found]}
+
+
+def _outside(with_fuse: Mapping[str, float], without: Mapping[str, float]) -> float:
+    """Return the additional CPU time of threads without tasks and compiler, as a part of the CPU time of the job."""
+    return math.log1p((with_fuse["outside"] - without["outside"]) / without["cpu"])
 
 
 @contextmanager
@@ -94,12 +107,15 @@ def _broker(folder: Path, state: str) -> Iterator[str]:
 
 
 @contextmanager
-def _forger(bootstrap: str) -> Iterator[None]:
-    """Send signals that an unknown key signed to the newest application, until the end of the block."""
+def _forger(bootstrap: str, key_id: str) -> Iterator[None]:
+    """Send signals that an unknown key signed to the newest application, until the end of the block.
+
+    If ``key_id`` is not empty, the signals claim to be signed by this key.
+    """
     stop, wrong, producer = threading.Event(), Signer(), in_order(bootstrap)
     facts = Consumer({"bootstrap.servers": bootstrap, "group.id": "forger", "enable.auto.commit": False})
     facts.assign([TopicPartition(f"{PREFIX}.facts", number, OFFSET_END) for number in range(2)])
-    envelope = wrong.envelope(json.dumps({"signal_id": "forged", "action": "stop_application"}))
+    envelope = wrong.envelope(json.dumps({"signal_id": "forged", "action": "stop_application"}), key_id)
 
     def send() -> None:
         application = b""

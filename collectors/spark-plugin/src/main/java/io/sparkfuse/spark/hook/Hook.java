@@ -18,6 +18,17 @@ final class Hook {
   static final long CONTROLS_MS = 5_000;
   static final long QUIET_MS = 60_000;
 
+  /** Longest record that is parsed, in characters; a signal has a few thousand. */
+  static final int MAX_CHARS = 64 * 1024;
+
+  /**
+   * How many signatures are verified at once and then in a second. A controller sends a job a few
+   * signals a minute; more would only use the CPU of the driver.
+   */
+  static final long VERIFIED_AT_ONCE = 60;
+
+  static final long VERIFIED_PER_SECOND = 2;
+
   private final Application application;
   private final PublicKeys keys;
   private final PolicyBook policies;
@@ -27,6 +38,7 @@ final class Hook {
   private final List<Gates.Gate> gates;
   private final Receipts receipts;
   private final HookMemory memory = new HookMemory();
+  private final RateLimit verifications;
   private long unverified;
   private Long unverifiedReportMs;
 
@@ -57,6 +69,7 @@ final class Hook {
     this.faults = faults;
     this.gates = gates;
     this.receipts = new Receipts(application, state.mode(), edge.wallMs);
+    this.verifications = new RateLimit(VERIFIED_AT_ONCE, VERIFIED_PER_SECOND, edge.clock);
   }
 
   /**
@@ -79,17 +92,14 @@ final class Hook {
 
   /**
    * Returns the message, or null if no key of this job has signed it for the purpose of the
-   * message.
+   * message. Everything that is cheap to check is checked before the signature.
    */
   private SignedMessage verified(String json) {
     String fault;
     try {
+      JsonFields.require(json.length() <= MAX_CHARS, "the record is longer than " + MAX_CHARS);
       SignedMessage signed = MessageReader.signed(json);
-      boolean forHook = !signed.getPurpose().equals(PublicKeys.APPROVE);
-      fault =
-          forHook
-              ? keys.unverified(signed, signed.getPurpose(), AdmissionGates.TOPIC)
-              : "a key with the purpose approve cannot sign a signal";
+      fault = unverified(signed);
       if (fault == null) {
         return signed;
       }
@@ -98,6 +108,18 @@ final class Hook {
     }
     countUnverified(fault);
     return null;
+  }
+
+  private String unverified(SignedMessage signed) {
+    String purpose = signed.getPurpose();
+    if (purpose.equals(PublicKeys.APPROVE)) {
+      return "a key with the purpose approve cannot sign a signal";
+    }
+    String fault = keys.unsuitable(signed, purpose);
+    if (fault == null && !verifications.take()) {
+      fault = "more than " + VERIFIED_PER_SECOND + " signals a second arrive for this application";
+    }
+    return fault == null ? keys.unverified(signed, purpose, AdmissionGates.TOPIC) : fault;
   }
 
   /** Reports unverified records, but at most once a minute, because anyone may send them. */

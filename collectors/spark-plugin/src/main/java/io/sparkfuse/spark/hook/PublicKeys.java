@@ -81,15 +81,28 @@ class PublicKeys {
    * there is no such signature. {@link #invalid} checks expiry and revocation.
    */
   String unverified(SignedMessage signed, String purpose, String topic) {
+    String fault = unsuitable(signed, purpose);
+    if (fault != null) {
+      return fault;
+    }
+    String text = purpose + "\n" + topic + "\n" + signed.getPayload();
+    return verifies(keys.get(signed.getKeyId()).key, text, signed.getSignature())
+        ? null
+        : "the signature is invalid";
+  }
+
+  /**
+   * Returns why no signature of the message's key can be valid for this purpose; null if one can
+   * be. Needs no cryptography.
+   */
+  String unsuitable(SignedMessage signed, String purpose) {
     Key key = keys.get(signed.getKeyId());
     if (key == null) {
       return "no public key has the id " + signed.getKeyId();
     }
-    if (!key.purpose.equals(purpose) || !signed.getPurpose().equals(purpose)) {
-      return "the key " + signed.getKeyId() + " is for " + key.purpose + ", not for " + purpose;
-    }
-    String text = purpose + "\n" + topic + "\n" + signed.getPayload();
-    return verifies(key.key, text, signed.getSignature()) ? null : "the signature is invalid";
+    return key.purpose.equals(purpose) && signed.getPurpose().equals(purpose)
+        ? null
+        : "the key " + signed.getKeyId() + " is for " + key.purpose + ", not for " + purpose;
   }
 
   /** Returns why a key is not valid at the given broker time; null if the key is valid. */

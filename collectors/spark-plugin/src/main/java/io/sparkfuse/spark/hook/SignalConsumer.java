@@ -16,12 +16,14 @@ import io.sparkfuse.spark.transport.FactQueue;
 import io.sparkfuse.spark.transport.KafkaClientSettings;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
@@ -40,8 +42,15 @@ public final class SignalConsumer {
   private static final long RECHECK_MS = 60_000;
   private static final long CLOSE_MS = 200;
 
+  /**
+   * Time between two reads if the first one returned records, so that a stream of records, of this
+   * application or of others in its partition, cannot cause more than a few requests a second.
+   */
+  private static final long BETWEEN_READS_MS = 500;
+
   private final PluginSettings settings;
   private final Application application;
+  private final byte[] key;
   private final FuseState state;
   private final Hook hook;
   private final KafkaReceiptWriter receipts;
@@ -63,6 +72,7 @@ public final class SignalConsumer {
       FaultCounter faults) {
     this.settings = settings;
     this.application = application;
+    this.key = application.id.getBytes(StandardCharsets.UTF_8);
     this.state = state;
     this.hook = hook;
     this.receipts = receipts;
@@ -136,7 +146,7 @@ public final class SignalConsumer {
         }
       }
       state.setWatching(false);
-      pause();
+      pause(RETRY_MS);
     }
     receipts.close();
     controls.close();
@@ -153,9 +163,9 @@ public final class SignalConsumer {
     return stop.getCount() == 0;
   }
 
-  private void pause() {
+  private void pause(long milliseconds) {
     try {
-      stop.await(RETRY_MS, TimeUnit.MILLISECONDS);
+      stop.await(milliseconds, TimeUnit.MILLISECONDS);
     } catch (InterruptedException ignored) { // the loop in run() checks whether it must end
     }
   }
@@ -173,8 +183,12 @@ public final class SignalConsumer {
         assign(opened);
         long startNs = System.nanoTime();
         while (!stopped() && (System.nanoTime() - startNs) / 1_000_000 < RECHECK_MS) {
-          opened.poll(Duration.ofMillis(500)).forEach(this::receive);
+          ConsumerRecords<byte[], byte[]> records = opened.poll(Duration.ofMillis(500));
+          records.forEach(this::receive);
           closeIfQuiet();
+          if (!records.isEmpty()) {
+            pause(BETWEEN_READS_MS);
+          }
         }
       }
     } finally {
@@ -216,14 +230,14 @@ public final class SignalConsumer {
 
   private void receive(ConsumerRecord<byte[], byte[]> entry) {
     nextOffset = entry.offset() + 1;
-    if (entry.value() != null) {
+    if (entry.value() != null && Arrays.equals(key, entry.key())) {
       boolean appended = entry.timestampType() == TimestampType.LOG_APPEND_TIME;
       hook.receive(
-          new SignalRecord(text(entry.key()), text(entry.value()), entry.timestamp(), appended));
+          new SignalRecord(application.id, text(entry.value()), entry.timestamp(), appended));
     }
   }
 
   private static String text(byte[] bytes) {
-    return bytes == null ? "" : new String(bytes, StandardCharsets.UTF_8);
+    return new String(bytes, StandardCharsets.UTF_8);
   }
 }
