@@ -35,6 +35,7 @@ LARGE: Mapping[str, Mapping[str, str]] = {
     "forged": {"Budget": "2", "HookBudget": "2"},
     "replays": {"MaxForged": "2"},
     "approvals": {"MaxTime": "4"},
+    "receipts": {"MaxForged": "3", "MaxTime": "3"},
     "together": {"MaxTime": "3", "MaxStarts": "3"},
 }
 # Each entry: a gate, a scenario, and the invariant that breaks in the scenario if the gate is removed.
@@ -60,6 +61,8 @@ GATES = (
     ("controller.approval_once", "approvals", "ApprovalUsedOnce"),
     ("controller.mode", "holds", "ArmedAndAllowed"),
     ("controller.issued", "clocks", "EvidenceFresh"),
+    ("controller.recheck", "receipts", "AskedAgain"),
+    ("controller.contradiction", "receipts", "EffectAwaited"),
     ("hook.signature", "forged", "OnlyTrustedSignals"),
     ("hook.revocation", "holds", "OnlyTrustedSignals"),
     ("hook.ack", "replays", "ActsInTime"),

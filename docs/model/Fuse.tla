@@ -24,6 +24,7 @@ HookTolerance == 1   \* AdmissionGates.MAX_SKEW_MS
 Tolerance == 0       \* gates.py MAX_CLOCK_SKEW_MS
 MaxAge == 1          \* finding_registry.py MAX_AGE_MS
 MaxBehind == 1       \* kafka.py BEHIND_SECONDS
+MaxAgreed == 1       \* probes.py AGREED_MS
 MaxPause == 1        \* the longest time between the hook's read of the controls and its act
 HoldDelay == MaxPause
 SilenceDelay == Life + HookTolerance
@@ -33,7 +34,7 @@ AllGates == {
   "controller.policy_valid", "controller.finding", "controller.view", "controller.completeness",
   "controller.severity", "controller.fuse", "controller.hold", "controller.silence", "controller.big_picture",
   "controller.budget", "controller.armed", "controller.approval", "controller.approval_once", "controller.mode",
-  "controller.issued",
+  "controller.issued", "controller.recheck", "controller.contradiction",
   "hook.signature", "hook.revocation", "hook.ack", "hook.identity", "hook.timestamp", "hook.clock", "hook.lifetime",
   "hook.epoch", "hook.generation", "hook.policy", "hook.mode", "hook.hold", "hook.armed", "hook.approval",
   "hook.approval_once", "hook.budget", "hook.shared_driver", "hook.blind", "hook.predicate", "hook.probe",
@@ -62,11 +63,13 @@ VARIABLES
   finding,    \* the time that the newest finding about each run carries
   approvals,  \* the runs whose stop a person approved
   changes, forged,
+  told,       \* receipts that decide about the pause after a refusal: forged refusals, and when the hook agreed
   despite     \* history: pairs of who acted ("controller" or "hook") and what should have prevented it
 
-vars == <<now, audit, producer, ctl, skew, signals, hook, world, since, finding, approvals, changes, forged, despite>>
+vars == <<now, audit, producer, ctl, skew, signals, hook, world, since, finding, approvals, changes, forged, told, despite>>
 
 None == [run |-> "none"]
+NoTime == -1
 Down == [pc |-> "down", number |-> 0, epoch |-> 0, read |-> 0, tip |-> 0, top |-> 0, sent |-> {},
          seen |-> {}, seenAt |-> 0, measured |-> 0, next |-> None]
 Idle == [pc |-> "idle", signal |-> None, base |-> 0, controls |-> {}, controlsAt |-> 0]
@@ -76,6 +79,7 @@ NewHook == [work |-> Idle, epoch |-> 0, generation |-> 0, acted |-> {}, refused 
 Init ==
   /\ now = 0 /\ audit = <<>> /\ producer = 0 /\ signals = {} /\ world = {} /\ approvals = {}
   /\ changes = 0 /\ forged = 0 /\ despite = {}
+  /\ told = [refused |-> {}, agreed |-> [r \in Runs |-> NoTime]]
   /\ ctl = [c \in Controllers |-> Down]
   /\ skew = [c \in Controllers |-> 0]
   /\ hook = [r \in Runs |-> NewHook]
@@ -93,7 +97,7 @@ Older(set, delay) == {k \in world \cap set : now - since[k] > delay}
 Tick ==
   /\ now < MaxTime
   /\ now' = now + 1
-  /\ UNCHANGED <<audit, producer, ctl, skew, signals, hook, world, since, finding, approvals, changes, forged, despite>>
+  /\ UNCHANGED <<audit, producer, ctl, skew, signals, hook, world, since, finding, approvals, changes, forged, told, despite>>
 
 (* A hold, a silence, a switch of mode, or a fact about the run begins or ends. *)
 Change(k) ==
@@ -101,32 +105,32 @@ Change(k) ==
   /\ changes' = changes + 1
   /\ world' = IF k \in world THEN world \ {k} ELSE world \cup {k}
   /\ since' = [since EXCEPT ![k] = IF k \in world THEN 0 ELSE now]
-  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, hook, finding, approvals, forged, despite>>
+  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, hook, finding, approvals, forged, told, despite>>
 
 (* Detection may be wrong about the run and about the time. *)
 Detect(r) ==
   /\ "stale" \in Faults
   /\ finding' = [finding EXCEPT ![r] = now]
   /\ finding' # finding
-  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, hook, world, since, approvals, changes, forged, despite>>
+  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, hook, world, since, approvals, changes, forged, told, despite>>
 
 DetectInFuture(r) ==
   /\ "future" \in Faults
   /\ finding' = [finding EXCEPT ![r] = now + 2]
-  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, hook, world, since, approvals, changes, forged, despite>>
+  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, hook, world, since, approvals, changes, forged, told, despite>>
 
 StepClock(c, by) ==
   /\ "clock" \in Faults
   /\ skew[c] # by
   /\ skew' = [skew EXCEPT ![c] = by]
-  /\ UNCHANGED <<now, audit, producer, ctl, signals, hook, world, since, finding, approvals, changes, forged, despite>>
+  /\ UNCHANGED <<now, audit, producer, ctl, signals, hook, world, since, finding, approvals, changes, forged, told, despite>>
 
 (* Code: `sparkfuse fuse approve` writes to the topic approvals. *)
 Approve(r) ==
   /\ NeedsApproval
   /\ r \notin approvals
   /\ approvals' = approvals \cup {r}
-  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, hook, world, since, finding, changes, forged, despite>>
+  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, hook, world, since, finding, changes, forged, told, despite>>
 
 (* A record that no controller wrote. "signature": without a key. The others: with a stolen key.                  *)
 (* "valid" is the best that a thief can do, with a copy of the approval if there is one.                          *)
@@ -144,7 +148,7 @@ Forge(shape, r) ==
   /\ forged < MaxForged
   /\ forged' = forged + 1
   /\ signals' = signals \cup {Forgery(shape, r)}
-  /\ UNCHANGED <<now, audit, producer, ctl, skew, hook, world, since, finding, approvals, changes, despite>>
+  /\ UNCHANGED <<now, audit, producer, ctl, skew, hook, world, since, finding, approvals, changes, told, despite>>
 
 (* A valid message is written to the topic again, by a mirror or by an attacker: the broker stamps it anew. *)
 Replay(s) ==
@@ -153,7 +157,23 @@ Replay(s) ==
   /\ s.by = "controller"
   /\ forged' = forged + 1
   /\ signals' = signals \cup {[s EXCEPT !.appended = now, !.stamp = now, !.by = "replay"]}
-  /\ UNCHANGED <<now, audit, producer, ctl, skew, hook, world, since, finding, approvals, changes, despite>>
+  /\ UNCHANGED <<now, audit, producer, ctl, skew, hook, world, since, finding, approvals, changes, told, despite>>
+
+(* Anyone may write receipts. A forged one claims that the hook refused a signal, or that it would act now.        *)
+ForgeRefusal(s) ==
+  /\ "receipts" \in Faults
+  /\ forged < MaxForged
+  /\ s.by = "controller"
+  /\ forged' = forged + 1
+  /\ told' = [told EXCEPT !.refused = @ \cup {<<s.epoch, s.generation>>}]
+  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, hook, world, since, finding, approvals, changes, despite>>
+
+ForgeAgreement(r) ==
+  /\ "receipts" \in Faults
+  /\ forged < MaxForged
+  /\ forged' = forged + 1
+  /\ told' = [told EXCEPT !.agreed[r] = now]
+  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, hook, world, since, finding, approvals, changes, despite>>
 
 --------------------------------------------------------------------------------
 (* The controller *)
@@ -164,7 +184,7 @@ Start(c) ==
   /\ producer < MaxStarts
   /\ producer' = producer + 1
   /\ ctl' = [ctl EXCEPT ![c] = [Down EXCEPT !.pc = "reading", !.number = producer + 1]]
-  /\ UNCHANGED <<now, audit, skew, signals, hook, world, since, finding, approvals, changes, forged, despite>>
+  /\ UNCHANGED <<now, audit, skew, signals, hook, world, since, finding, approvals, changes, forged, told, despite>>
 
 (* What a controller remembers about a signal that it or an earlier controller sent. *)
 Remembered(record) == [run |-> record.run, at |-> record.at, id |-> <<record.epoch, record.sequence>>]
@@ -178,7 +198,7 @@ ReadAudit(c) ==
      ctl' = [ctl EXCEPT ![c] =
        [m EXCEPT !.read = @ + 1, !.tip = Max(@, record.sequence), !.top = Max(@, record.epoch),
                  !.sent = IF record.step = "sent" THEN @ \cup {Remembered(record)} ELSE @]]
-  /\ UNCHANGED <<now, audit, producer, skew, signals, hook, world, since, finding, approvals, changes, forged, despite>>
+  /\ UNCHANGED <<now, audit, producer, skew, signals, hook, world, since, finding, approvals, changes, forged, told, despite>>
 
 (* Code: kafka.py Outputs.write: the broker refuses the transaction of a fenced producer. *)
 MayWrite(c) == On("controller.fencing") => ctl[c].number = producer
@@ -192,7 +212,7 @@ Begin(c) ==
   /\ audit' = Append(audit, [step |-> "started", epoch |-> m.top + 1, sequence |-> m.tip + 1])
   /\ ctl' = [ctl EXCEPT ![c] = [m EXCEPT !.pc = "ready", !.epoch = m.top + 1, !.tip = @ + 1,
                                          !.seen = world \cap InTopics, !.seenAt = now, !.measured = skew[c]]]
-  /\ UNCHANGED <<now, producer, skew, signals, hook, world, since, finding, approvals, changes, forged, despite>>
+  /\ UNCHANGED <<now, producer, skew, signals, hook, world, since, finding, approvals, changes, forged, told, despite>>
 
 (* Code: kafka.py Inputs.read: all partitions were read to their ends. *)
 ReadTopics(c) ==
@@ -200,7 +220,7 @@ ReadTopics(c) ==
   /\ m.pc = "ready"
   /\ ctl' = [ctl EXCEPT ![c] = [m EXCEPT !.seen = world \cap InTopics, !.seenAt = now]]
   /\ ctl' # ctl
-  /\ UNCHANGED <<now, audit, producer, skew, signals, hook, world, since, finding, approvals, changes, forged, despite>>
+  /\ UNCHANGED <<now, audit, producer, skew, signals, hook, world, since, finding, approvals, changes, forged, told, despite>>
 
 OwnTime(c) == now + skew[c]
 FindingTime(r) == IF Faults \cap {"stale", "future"} = {} THEN now ELSE finding[r]
@@ -208,9 +228,27 @@ FindingTime(r) == IF Faults \cap {"stale", "future"} = {} THEN now ELSE finding[
 Attached(m, r) ==
   IF r \in approvals /\ (On("controller.approval_once") => ~\E sent \in m.sent : sent.run = r) THEN {r} ELSE {}
 
-(* Code: outcomes.py and fuse.py refuse: a receipt may say that the hook refused a signal, after the hook did so. *)
-(* Forged receipts are not modelled: after one, two signals may be in flight, and the other gates still decide.    *)
-Refused(sent) == sent.id \in hook[sent.run].refused
+(* Code: outcomes.py and fuse.py refuse, settle: a receipt, which may be forged, says that the hook refused a       *)
+(* signal. It counts for nothing if the hook has reported `requested`, which it does before it acts.               *)
+Refused(sent) ==
+  /\ sent.id \in hook[sent.run].refused \cup told.refused
+  /\ On("controller.contradiction") => sent.id \notin hook[sent.run].acted
+
+(* The signals about a run whose cool-down is not over. *)
+Recent(m, r) == {sent \in m.sent : sent.run = r /\ now - sent.at < CoolDown}
+
+(* Code: controller.py _act, step `rechecked`: a probe asks the hook, which answers by the same gates as for an act. *)
+Ask(c, r) ==
+  /\ ctl[c].pc = "ready"
+  /\ \E sent \in Recent(ctl[c], r) : Refused(sent)
+  /\ world \cap (InDriver \cup {"held", "revoked", "controls_away"}) = {}
+  /\ told.agreed[r] # now
+  /\ told' = [told EXCEPT !.agreed[r] = now]
+  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, hook, world, since, finding, approvals, changes, forged,
+                 despite>>
+
+(* Code: probes.py ProbeBook.agreed. *)
+Agreed(r) == told.agreed[r] # NoTime /\ now - told.agreed[r] <= MaxAgreed
 
 (* Code: gates.py GATES, and controller.py _plan and _approved. *)
 ControllerAgrees(c, r) ==
@@ -225,7 +263,8 @@ ControllerAgrees(c, r) ==
   /\ absent("controller.view", m.seen, "other_view")
   /\ absent("controller.completeness", m.seen, "incomplete")
   /\ absent("controller.severity", m.seen, "minor")
-  /\ On("controller.fuse") => \A sent \in m.sent : sent.run = r => now - sent.at >= CoolDown \/ Refused(sent)
+  /\ On("controller.fuse") => \A sent \in Recent(m, r) : Refused(sent)
+  /\ On("controller.recheck") /\ (\E sent \in Recent(m, r) : Refused(sent)) => Agreed(r)
   /\ absent("controller.hold", m.seen, "held")
   /\ On("controller.silence") => world \cap {"silenced", "silences_unknown"} = {}
   /\ absent("controller.big_picture", m.seen, "big_picture")
@@ -240,6 +279,8 @@ WrongDecision(c, r) ==
   \cup (IF skew[c] = ctl[c].measured /\ now - FindingTime(r) > MaxAge + Tolerance THEN {"stale"} ELSE {})
   \cup (IF skew[c] = ctl[c].measured /\ FindingTime(r) - now > Tolerance THEN {"future"} ELSE {})
   \cup (IF NeedsApproval /\ r \notin approvals THEN {"unapproved"} ELSE {})
+  \cup (IF (\E sent \in Recent(ctl[c], r) : Refused(sent)) /\ ~Agreed(r) THEN {"unasked"} ELSE {})
+  \cup (IF \E sent \in Recent(ctl[c], r) : sent.id \in hook[r].acted THEN {"in_effect"} ELSE {})
 
 (* Code: controller.py evaluate and _act. The process may pause between this step and the next.                  *)
 (* Gate "controller.issued": a signal carries the time of this step, so the hook's clock gate bounds the pause.   *)
@@ -252,7 +293,7 @@ Decide(c, r) ==
         issued |-> OwnTime(c), stamp |-> 0, life |-> Life, decided |-> now, appended |-> 0,
         found |-> FindingTime(r), approval |-> Attached(m, r)]]
   /\ despite' = despite \cup ({"controller"} \X WrongDecision(c, r))
-  /\ UNCHANGED <<now, audit, producer, skew, signals, hook, world, since, finding, approvals, changes, forged>>
+  /\ UNCHANGED <<now, audit, producer, skew, signals, hook, world, since, finding, approvals, changes, forged, told>>
 
 Announcement(s) ==
   [step |-> "sent", epoch |-> s.epoch, sequence |-> s.generation, run |-> s.run, at |-> s.appended]
@@ -266,6 +307,7 @@ Commit(c) ==
   /\ m.pc = "decided"
   /\ MayWrite(c)
   /\ signals' = signals \cup {s}
+  /\ told' = [told EXCEPT !.agreed[s.run] = NoTime]
   /\ IF On("controller.atomic")
        THEN /\ audit' = Append(audit, Announcement(s))
             /\ ctl' = [ctl EXCEPT ![c] = [m EXCEPT !.pc = "ready", !.next = None, !.tip = s.generation,
@@ -282,13 +324,13 @@ Announce(c) ==
   /\ audit' = Append(audit, Announcement(s))
   /\ ctl' = [ctl EXCEPT ![c] = [m EXCEPT !.pc = "ready", !.next = None, !.tip = s.generation,
                !.sent = @ \cup {Remembered(Announcement(s))}, !.measured = skew[c]]]
-  /\ UNCHANGED <<now, producer, skew, signals, hook, world, since, finding, approvals, changes, forged, despite>>
+  /\ UNCHANGED <<now, producer, skew, signals, hook, world, since, finding, approvals, changes, forged, told, despite>>
 
 (* At any step: a crash, or the exit of a fenced controller, or an aborted transaction. Code: FencedError. *)
 Crash(c) ==
   /\ ctl[c].pc # "down"
   /\ ctl' = [ctl EXCEPT ![c] = Down]
-  /\ UNCHANGED <<now, audit, producer, skew, signals, hook, world, since, finding, approvals, changes, forged, despite>>
+  /\ UNCHANGED <<now, audit, producer, skew, signals, hook, world, since, finding, approvals, changes, forged, told, despite>>
 
 --------------------------------------------------------------------------------
 (* The hook *)
@@ -297,7 +339,7 @@ Crash(c) ==
 Receive(h, s) ==
   /\ hook[h].work.pc = "idle"
   /\ hook' = [hook EXCEPT ![h].work = [Idle EXCEPT !.pc = "received", !.signal = s]]
-  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, world, since, finding, approvals, changes, forged, despite>>
+  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, world, since, finding, approvals, changes, forged, told, despite>>
 
 (* Without an acknowledgement nothing is done. Without the gate the hook takes the record's time for the time now. *)
 Unacknowledged(h, s) ==
@@ -305,13 +347,13 @@ Unacknowledged(h, s) ==
   /\ ~On("hook.ack")
   /\ hook[h].work.pc = "idle"
   /\ hook' = [hook EXCEPT ![h].work = [Idle EXCEPT !.pc = "received", !.signal = s, !.base = s.stamp - now]]
-  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, world, since, finding, approvals, changes, forged, despite>>
+  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, world, since, finding, approvals, changes, forged, told, despite>>
 
 (* Code: Controls.refresh: reads the topic controls to its end; if that fails, the snapshot says so. *)
 ReadControls(h) ==
   /\ hook[h].work.pc = "received"
   /\ hook' = [hook EXCEPT ![h].work.pc = "read", ![h].work.controls = world \cap InControls, ![h].work.controlsAt = now]
-  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, world, since, finding, approvals, changes, forged, despite>>
+  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, world, since, finding, approvals, changes, forged, told, despite>>
 
 (* Code: AdmissionGates. A signal that passes them uses up its generation, also if a later gate refuses it. *)
 Admitted(h, s) ==
@@ -373,15 +415,15 @@ Evaluate(h) ==
                  !.used = @ \/ (acts /\ h \in s.approval),
                  !.open = @ \/ acts \/ (admitted /\ ~On("hook.quiet"))]]
   /\ despite' = IF acts THEN despite \cup ({"hook"} \X WrongAct(h, s)) ELSE despite
-  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, world, since, finding, approvals, changes, forged>>
+  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, world, since, finding, approvals, changes, forged, told>>
 
 (* At any step: an exception, a timeout, or a broker that does not answer. The job continues. Code: FaultCounter. *)
 HookFails(h) ==
   /\ hook[h].work.pc # "idle"
   /\ hook' = [hook EXCEPT ![h].work = Idle]
-  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, world, since, finding, approvals, changes, forged, despite>>
+  /\ UNCHANGED <<now, audit, producer, ctl, skew, signals, world, since, finding, approvals, changes, forged, told, despite>>
 
-SomeReplay == \E s \in signals : Replay(s)
+SomeReplay == \E s \in signals : Replay(s) \/ ForgeRefusal(s)
 SomeSignal(h) == \E s \in signals : Receive(h, s) \/ Unacknowledged(h, s)
 
 Next ==
@@ -393,6 +435,8 @@ Next ==
   \/ \E c \in Controllers : ReadAudit(c)
   \/ \E c \in Controllers : Begin(c)
   \/ \E c \in Controllers : ReadTopics(c)
+  \/ \E r \in Runs : ForgeAgreement(r)
+  \/ \E c \in Controllers, r \in Runs : Ask(c, r)
   \/ \E c \in Controllers, r \in Runs : Decide(c, r)
   \/ \E c \in Controllers : Commit(c)
   \/ \E c \in Controllers : Announce(c)
@@ -439,11 +483,14 @@ BigPictureStops == Never("controller", {"big_picture"})
 ArmedAndAllowed ==
   Never("hook", {"disarmed", "owner_off"}) /\ Never("controller", {"disarmed", "shadow", "invalid_policy"})
 (* The cool-down counts by the broker's time of the announcement, so a clock that steps does not shorten it.      *)
-(* A signal that the hook refused is not in flight.                                                               *)
+(* A signal that the hook refused is not in flight. Whoever forges such a refusal, and the hook's answer, can cause *)
+(* one more signal, which counts towards the budget and which the hook evaluates like any other.                   *)
 OneActInFlight ==
   \A s, t \in Sent : s.run = t.run /\ s # t =>
     \/ Abs(s.decided - t.decided) >= CoolDown
-    \/ {<<s.epoch, s.generation>>, <<t.epoch, t.generation>>} \cap hook[s.run].refused # {}
+    \/ {<<s.epoch, s.generation>>, <<t.epoch, t.generation>>} \cap (hook[s.run].refused \cup told.refused) # {}
+AskedAgain == Never("controller", {"unasked"})
+EffectAwaited == Never("controller", {"in_effect"})
 
 (* Not an invariant: the check expects a violation, which shows that the fuse can act at all. *)
 FuseNeverActs == \A r \in Runs : hook[r].stops = 0
