@@ -209,21 +209,28 @@ def arm(
     The arming is refused unless enough healthy runs of the rule were probed and none had a false probe, and if the
     rule would have acted on a stored run that succeeded.
     """
-    from sparkfuse.commands.fuse_replay import replay_for_arming
+    from sparkfuse.commands.fuse_replay import check_probes, replay_for_arming
     from sparkfuse_native_analytics.fuse_operator import orders, state
+    from sparkfuse_native_analytics.fuse_operator.replay_evidence import ReplayEvidence
 
     settings = settings_of_stack(home)
     policy = _policies(settings)
     variants = policy.rules[rule].all() if rule in policy.rules else []
     if not any(action in (each.rule.fuse.actions if each.rule.fuse else ()) for each in variants):
         raise StartError(f"the rule {rule!r} has no fuse with the action {action!r}", USAGE)
-    probes = _ask(lambda: state.read_audit(settings)).probes()
-    for variant in variants:
-        if short := probes.of(rule, variant.policy_hash).shortfall(policy.safeguards.arming.probes):
-            raise StartError(f"{rule} cannot be armed: {short} (see `sparkfuse fuse report`)", USAGE)
-    replayed = f"none: {without_replay}" if without_replay else replay_for_arming(policy, rule, replay_since, job, home)
-    selection = orders.Selection(cluster, rule, job, app)
-    _give(orders.arm(selection, action, reason, _until(for_), replayed), home, actor, key)
+    audit = _ask(lambda: state.read_audit(settings))
+    if without_replay:
+        check_probes(policy, rule, audit.probes())
+        replayed = ReplayEvidence(f"none: {without_replay}")
+    else:
+        # A replay takes long, so the rule must be one that a replay can arm.
+        check_probes(policy, rule, audit.probes(), policy.safeguards.arming.replayed)
+        replayed = replay_for_arming(policy, rule, replay_since, job, home, audit.probed(rule))
+        check_probes(policy, rule, audit.probes(), replayed.runs)
+    control = orders.arm(
+        orders.Selection(cluster, rule, job, app), action, reason, _until(for_), replayed.text, replayed.runs
+    )
+    _give(control, home, actor, key)
 
 
 @commands.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ from sparkfuse.stack.errors import USAGE, StartError
 if TYPE_CHECKING:
     from sparkfuse_native_analytics.backtest import PolicyReplay
     from sparkfuse_native_analytics.fuse_controller.controller_policy import ControllerPolicy
+    from sparkfuse_native_analytics.fuse_controller.probes import ProbeRecords
+    from sparkfuse_native_analytics.fuse_operator.replay_evidence import ReplayEvidence
     from sparkfuse_rules.rule import Rule
 
 _WITHOUT = "`sparkfuse fuse replay` shows the runs; `--without-replay REASON` arms anyway"
@@ -37,8 +40,12 @@ def run_replay(policy: ControllerPolicy, rule: str, since: str, job: str, home: 
         _show(rule, found)
 
 
-def replay_for_arming(policy: ControllerPolicy, rule: str, since: str, job_pattern: str, home: Path) -> str:
-    """Replay the policy over the runs of the jobs that the arming selects; return the result for the audit log.
+def replay_for_arming(
+    policy: ControllerPolicy, rule: str, since: str, job_pattern: str, home: Path, probed: Collection[str] = ()
+) -> ReplayEvidence:
+    """Replay the policy over the runs of the jobs that the arming selects; return the result for the arming.
+
+    ``probed`` contains the ids of applications that were probed, which do not count twice.
 
     Raises:
         StartError: the replay prevents the arming, or the store does not answer, has no tables, or has older tables.
@@ -49,10 +56,27 @@ def replay_for_arming(policy: ControllerPolicy, rule: str, since: str, job_patte
         found = _replay(policy, rule, "--replay", since, job_pattern or "*", home)
     except StartError as error:
         raise StartError(f"{rule} cannot be armed without a replay: {error} ({_WITHOUT})", error.exit_code) from error
-    evidence = replay_evidence(found, since, policy.safeguards.arming.probes)
+    evidence = replay_evidence(found, since, policy.safeguards.arming.probes, probed)
     if evidence.refusal:
         raise StartError(f"{rule} cannot be armed: {evidence.refusal} ({_WITHOUT})", USAGE)
-    return evidence.text
+    return evidence
+
+
+def check_probes(
+    policy: ControllerPolicy, rule: str, probes: ProbeRecords, replayed: Mapping[str, int] | int = 0
+) -> None:
+    """Check that the probes are sufficient to arm the rule for all jobs.
+
+    ``replayed`` is how many healthy runs the replay counted, by the hash of the policy, or how many it may count at
+    most. Raises StartError.
+    """
+    arming = policy.safeguards.arming
+    for variant in policy.rules[rule].all():
+        record = probes.of(rule, variant.policy_hash)
+        runs = replayed if isinstance(replayed, int) else replayed.get(variant.policy_hash, 0)
+        if record.shortfall(arming, runs):
+            short = record.shortfall(arming, 0 if isinstance(replayed, int) else runs)
+            raise StartError(f"{rule} cannot be armed: {short} (see `sparkfuse fuse report`)", USAGE)
 
 
 def _replay(

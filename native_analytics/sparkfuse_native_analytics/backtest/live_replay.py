@@ -30,6 +30,8 @@ class PolicyReplay:
     ``healthy_runs`` succeeded and have rows with all columns of the rule; ``failed_runs`` did not succeed.
     ``false_runs`` are the healthy runs, ``right_runs`` the failed runs in which the policy would have acted.
     ``left_out`` lists the conditions that stored rows cannot show, because only the hook counts their columns.
+    ``conclusive_runs`` are the healthy runs that show that the policy would not have acted: their rows are complete and
+    have the columns of all conditions.
     """
 
     rule: str
@@ -39,6 +41,7 @@ class PolicyReplay:
     false_runs: list[str] = field(default_factory=list)
     failed_runs: list[str] = field(default_factory=list)
     right_runs: list[str] = field(default_factory=list)
+    conclusive_runs: list[str] = field(default_factory=list)
 
 
 def replay_live_rows(
@@ -58,25 +61,33 @@ def replay_live_rows(
 
 
 def _replayed(client: Client, key: str, rule: Rule, runs: Sequence[Run]) -> PolicyReplay:
-    result = PolicyReplay(rule.id, key, _left_out(rule))
+    result, shows_all = PolicyReplay(rule.id, key, _left_out(rule)), _shows_all(rule)
     for _, some in chunks(runs):
         acts = _acts(client, rule, some)
         for run in (each for each in some if each.place in acts):
-            app_id, would_act = run.place[0], acts[run.place] > 0
+            app_id, (would_act, complete) = run.place[0], acts[run.place]
             (result.healthy_runs if run.ended_well else result.failed_runs).append(app_id)
             if would_act:
                 (result.false_runs if run.ended_well else result.right_runs).append(app_id)
+            elif shows_all and complete and run.ended_well:
+                result.conclusive_runs.append(app_id)
     return result
 
 
-def _acts(client: Client, rule: Rule, runs: Sequence[Run]) -> Mapping[Place, int]:
-    """For each run that has a row with all columns of the rule, return the number of rows on which the policy acts."""
+def _acts(client: Client, rule: Rule, runs: Sequence[Run]) -> Mapping[Place, tuple[bool, bool]]:
+    """Return whether the policy acts on a run and whether its rows are complete.
+
+    Only rows with all columns of the rule count; runs without such a row are left out.
+    """
     needed = " AND ".join(f"`{name}` IS NOT NULL" for name in needed_columns(rule)) or "1"
     sql = (
-        f"SELECT {_PLACE}, countIf({_would_act(rule)}) AS acts "
+        f"SELECT {_PLACE}, countIf({_would_act(rule)}) AS acts, min(completeness) AS least "
         f"FROM ({_rows(client, rule, runs)}) WHERE {needed} GROUP BY {_PLACE}"
     )
-    return {(row["app_id"], row["app_start_ms"], row["app_attempt"]): row["acts"] for row in ask(client, sql)}
+    return {
+        (row["app_id"], row["app_start_ms"], row["app_attempt"]): (row["acts"] > 0, row["least"] >= COMPLETE)
+        for row in ask(client, sql)
+    }
 
 
 def _would_act(rule: Rule) -> str:
@@ -114,6 +125,11 @@ def _rows(client: Client, rule: Rule, runs: Sequence[Run]) -> str:
 def _of_when(rule: Rule) -> tuple[str, ...]:
     """Return all columns of the view if ``fuse.when`` may use one of them."""
     return tuple(VIEWS[rule.view]) if rule.fuse and rule.fuse.when != "TRUE" else ()
+
+
+def _shows_all(rule: Rule) -> bool:
+    """Return whether each row that is evaluated has all columns of the policy's conditions."""
+    return {each.column for each in signal_conditions(rule)} <= set(needed_columns(rule))
 
 
 def _left_out(rule: Rule) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from sparkfuse_native_analytics.fuse_controller.outcomes import OutcomeBook
 from sparkfuse_native_analytics.fuse_controller.probes import PROBED
 from sparkfuse_native_analytics.fuse_controller.recorded_refusals import Pauses, RecordedRefusals
 from sparkfuse_native_analytics.fuse_controller.records import Step, Target
+from sparkfuse_native_analytics.fuse_controller.replays import replayed_runs
 from sparkfuse_native_analytics.fuse_controller.scope import Run
 from sparkfuse_native_analytics.fuse_controller.signing import target_digest
 from sparkfuse_native_analytics.fuse_controller.silences import SilencesUnknownError
@@ -198,10 +199,12 @@ class FuseController:
     def unarmed(self, variant: Variant, candidate: Candidate, action: str, broker_ms: int) -> str | None:
         """Return why a rule must not stop this application with this action; None if an arming allows it."""
         subject = subject_of(candidate)
-        if self.controls.arming(subject, action, broker_ms) is None:
+        armings = self.controls.armings(subject, action, broker_ms)
+        if not armings:
             return f"no arming allows {action} for {subject.rule} and the job {subject.job_key!r}"
         record = self.audit.probe_records.of(variant.rule.id, variant.policy_hash)
-        return record.shortfall(self.policy.safeguards.arming.probes)
+        replayed = replayed_runs(armings, variant.policy_hash, broker_ms)
+        return record.shortfall(self.policy.safeguards.arming, replayed)
 
     def _approved(self, case: Case, signal: Signal, step: Step, environment: Environment) -> Step | None:
         """Attach a person's approval to the signal; if there is no approval, request it once and return None."""

@@ -82,12 +82,16 @@ class ControlBook:
         return None
 
     def arming(self, subject: Subject, action: str, now_ms: int) -> Control | None:
-        """Return the arming that allows ``action`` for ``subject``; None if there is none.
+        """Return an arming that allows ``action`` for ``subject``; None if there is none."""
+        return next(iter(self.armings(subject, action, now_ms)), None)
+
+    def armings(self, subject: Subject, action: str, now_ms: int) -> list[Control]:
+        """Return all armings that allow ``action`` for ``subject``.
 
         An arming allows nothing if it has no end, or if the key that signed it was revoked later.
         """
         armings = (control for _, control in self._in_force(ARM, now_ms) if control.HasField("until_ms"))
-        return next((each for each in armings if each.action == action and _covers(each, subject)), None)
+        return [each for each in armings if each.action == action and _covers(each, subject)]
 
     def in_force(self, now_ms: int) -> list[Control]:
         """Return the holds and armings that are in force, and the revocations."""

@@ -27,6 +27,7 @@ from sparkfuse_native_analytics.fuse_controller.act_registry import (
     WOULD_ACT,
 )
 from sparkfuse_native_analytics.fuse_controller.outcomes import is_answer
+from sparkfuse_native_analytics.fuse_controller.safeguards import Arming
 from sparkfuse_native_analytics.fuse_controller.scope import Run
 from sparkfuse_native_analytics.fuse_controller.view import Ending
 from sparkfuse_rules.rule import EXTERNAL_STOP, WARN
@@ -265,12 +266,17 @@ class ProbeRecord:
         """Distinct healthy runs whose hooks evaluated the predicate of the policy."""
         return self.runs.get(TRUE_NEGATIVE, set()) | self.false_runs
 
-    def shortfall(self, needed: int) -> str | None:
-        """Return why a rule must not be armed with this record; None if the rule may be armed."""
+    def shortfall(self, arming: Arming, replayed: int = 0) -> str | None:
+        """Return why a rule must not be armed with this record; None if the rule may be armed.
+
+        ``replayed`` is the number of other healthy runs that the replay of stored rows counted.
+        """
         if self.false_runs:
             return f"the hook would have acted on {len(self.false_runs)} of {len(self.healthy_runs)} healthy runs"
-        if len(self.healthy_runs) < needed:
-            return f"{len(self.healthy_runs)} of {needed} healthy runs were probed"
+        counted = min(replayed, arming.replayed)
+        if len(self.healthy_runs) + counted < arming.probes:
+            others = f", and {counted} other runs were replayed" if counted else ""
+            return f"{len(self.healthy_runs)} of {arming.probes} healthy runs were probed{others}"
         return None
 
 

@@ -67,9 +67,11 @@ class Arming:
     """How many distinct healthy runs must have been probed, without a false probe, before a rule may stop jobs.
 
     With 300 runs and no false probe, the share of false probes is below 1 % with 95 % confidence (rule of three).
+    At most ``replayed`` of these runs may be stored runs that the arming's replay evaluated instead of the hook.
     """
 
     probes: int = 300
+    replayed: int = 0
 
 
 @dataclass(frozen=True)
@@ -161,8 +163,12 @@ def _big_picture(place: str, value: object) -> BigPicture:
 
 
 def _arming(place: str, value: object) -> Arming:
-    content = strict_yaml.mapping(place, value, ("probes",))
-    return Arming(_count(f"{place}.probes", content.get("probes", Arming().probes)))
+    content = strict_yaml.mapping(place, value, ("probes", "replayed"))
+    probes = _count(f"{place}.probes", content.get("probes", Arming().probes))
+    replayed = _count(f"{place}.replayed", content.get("replayed", Arming().replayed))
+    if 2 * replayed > probes:
+        raise RuleError(f"{place}.replayed: must be at most half of probes ({probes}), but is {replayed}")
+    return Arming(probes, replayed)
 
 
 def _hold(place: str, value: object) -> Hold:

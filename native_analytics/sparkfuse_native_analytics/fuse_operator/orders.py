@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -57,13 +58,24 @@ def stop_everything(reason: str, until_ms: int) -> Control:
     return hold(Selection(), reason, until_ms, f"{STOP_EVERYTHING}-{uuid.uuid4().hex[:8]}")
 
 
-def arm(selection: Selection, action: str, reason: str, until_ms: int, replay: str = "") -> Control:
+def arm(
+    selection: Selection,
+    action: str,
+    reason: str,
+    until_ms: int,
+    replay: str = "",
+    runs: Mapping[str, int] | None = None,
+) -> Control:
     """Return an arming: until ``until_ms``, it allows ``action`` on targets that the selection matches.
 
-    ``replay`` is the result of the replay of stored rows, or why there was none; empty if none was asked for.
+    ``replay`` is the result of the replay of stored rows, or why there was none; empty if none was asked for. ``runs``
+    is the number of healthy runs that the replay has just counted, by the hash of the policy.
     """
     control_id = f"arm-{uuid.uuid4().hex[:8]}"
     control = Control(control_id=control_id, kind=ARM, action=action, reason=reason, until_ms=until_ms, replay=replay)
+    if runs:
+        control.replayed_runs.update({policy: str(count) for policy, count in runs.items()})
+        control.replayed_ms = _now_ms()
     return selection.apply_to(control)
 
 

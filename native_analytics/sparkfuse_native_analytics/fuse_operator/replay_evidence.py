@@ -1,13 +1,14 @@
 """What a replay of stored live rows says about arming a rule.
 
-A replay can prevent an arming, but never replaces a probe: it has rows of the windows job instead of the hook's
-counters.
+A replay can prevent an arming. It has rows of the windows job instead of the hook's counters, so it replaces at most as
+many probes as the platform allows (``fuse.arming.replayed``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sparkfuse_native_analytics.backtest import PolicyReplay
 
@@ -17,18 +18,25 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class ReplayEvidence:
-    """``text`` goes into the arming and the audit log; ``refusal`` is why the rule must not be armed, or None."""
+    """``text`` goes into the arming and the audit log; ``refusal`` is why the rule must not be armed, or None.
+
+    ``runs`` is the number of healthy runs that count as evidence, by the hash of the policy.
+    """
 
     text: str
     refusal: str | None = None
+    runs: Mapping[str, int] = field(default_factory=dict)
 
 
-def replay_evidence(found: Sequence[PolicyReplay], since: str, needed: int) -> ReplayEvidence:
+def replay_evidence(
+    found: Sequence[PolicyReplay], since: str, needed: int, probed: Collection[str] = ()
+) -> ReplayEvidence:
     """Judge the replay of all policies of a rule over the time ``since``, such as 60d.
 
     The rule must not be armed if one of its policies would have acted on a run that ended well. If a policy has
     conditions that stored rows cannot show, this is not certain, so it is only stated. ``needed`` is the number of
-    probes that an arming requires: if it is 0, no stored run is required either.
+    probes that an arming requires: if it is 0, no stored run is required either. ``probed`` contains the ids of
+    applications that were probed, which must not count twice.
     """
     healthy, failed = sum(len(each.healthy_runs) for each in found), sum(len(each.failed_runs) for each in found)
     false, right = sum(len(each.false_runs) for each in found), sum(len(each.right_runs) for each in found)
@@ -43,4 +51,8 @@ def replay_evidence(found: Sequence[PolicyReplay], since: str, needed: int) -> R
         return ReplayEvidence(
             text, f"the store has no healthy run of the last {since} with rows that the rule can read"
         )
-    return ReplayEvidence(text)
+    runs = {each.policy_hash: sorted(set(each.conclusive_runs) - set(probed)) for each in found if not each.false_runs}
+    if counted := [app_id for of_policy in runs.values() for app_id in of_policy]:
+        digest = hashlib.sha256("\n".join(counted).encode()).hexdigest()[:16]
+        text += f"; {len(counted)} runs that were not probed, sha256 {digest}"
+    return ReplayEvidence(text, runs={policy: len(of_policy) for policy, of_policy in runs.items()})

@@ -76,6 +76,10 @@ class AuditLogView:
                 pending.pop(record.digest, None)
         return list(pending.values())
 
+    def probed(self, rule: str) -> set[str]:
+        """Return the ids of all applications for which a record about this rule exists, such as a probe."""
+        return {record.app_id for record in self.records if record.rule == rule and record.app_id}
+
     def probes(self) -> ProbeRecords:
         """Return the scores of all probes."""
         return probe_records(self.records)

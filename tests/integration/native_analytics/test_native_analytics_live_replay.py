@@ -68,6 +68,7 @@ def test_runs_are_counted_by_their_end_and_by_the_policy(client: Client):
     assert sorted(found.healthy_runs) == ["incomplete", "quiet", "spilling"]
     assert (found.false_runs, found.failed_runs, found.right_runs) == (["spilling"], ["failed"], ["failed"])
     assert found.left_out == ()
+    assert found.conclusive_runs == ["quiet"]
 
 
 def test_thresholds_of_a_job_are_another_policy(client: Client):
@@ -88,7 +89,7 @@ def test_conditions_that_rows_do_not_show_are_named(client: Client):
     (found,) = replay_live_rows(client, lambda _: STUCK, START_MS)
 
     assert "succeeded_tasks >= 3" in found.left_out
-    assert found.healthy_runs == []
+    assert (found.healthy_runs, found.conclusive_runs) == ([], [])
 
 
 @pytest.fixture
@@ -132,12 +133,35 @@ def test_replay_can_prevent_an_arming(environment, monkeypatch, tmp_path, params
                                          "fuse": {"arming": {"probes": probes}}}))  # fmt: skip
     policy = read_policies(Settings.from_environment({"SPARKFUSE_CONFIG": str(configuration)}))
     try:
-        found = replay_for_arming(policy, RULE.id, "1d", job, tmp_path)
+        found = replay_for_arming(policy, RULE.id, "1d", job, tmp_path).text
     except StartError as error:
         found = f"refused: {error}"
 
     assert expected in found
     assert found.startswith("refused") is ("healthy runs" not in expected)
+
+
+def test_unprobed_runs_of_a_replay_count_as_evidence(environment, monkeypatch, tmp_path):
+    """An arming contains, for each policy, the number of replayed healthy runs that were not probed."""
+    monkeypatch.setenv("SPARKFUSE_CLICKHOUSE_URL", environment["SPARKFUSE_CLICKHOUSE_URL"])
+    configuration = tmp_path / "sparkfuse.yaml"
+    configuration.write_text(json.dumps({"rules": {RULE.id: {"params": {"budget_bytes": 50_000_000_000}}}}))
+    policy = read_policies(Settings.from_environment({"SPARKFUSE_CONFIG": str(configuration)}))
+    (policy_hash,) = {each.policy_hash for each in policy.rules[RULE.id].all()}
+    all_runs = replay_for_arming(policy, RULE.id, "1d", "", tmp_path)
+    unprobed = replay_for_arming(policy, RULE.id, "1d", "", tmp_path, {"quiet", "app-9"})
+
+    assert (all_runs.runs, unprobed.runs) == ({policy_hash: 2}, {policy_hash: 1})
+    assert "1 runs that were not probed, sha256 " in unprobed.text
+
+
+def test_partial_replay_is_no_evidence():
+    """A replay that cannot show a condition, or in which the policy would have acted wrongly, counts no run."""
+    partial = PolicyReplay(STUCK.id, "h", ("succeeded_tasks >= 3",), ["app-1"])
+    wrong = PolicyReplay(STUCK.id, "h", ("succeeded_tasks >= 3",), ["a", "b"], ["a"], conclusive_runs=["b"])
+
+    assert replay_evidence([partial], "60d", 300).runs == {"h": 0}
+    assert replay_evidence([wrong], "60d", 300).runs == {}
 
 
 def test_conditions_without_columns_prevent_no_arming():

@@ -27,7 +27,7 @@ fuse:
   cool_down: 5m
   quiet: 30s
   big_picture: {share: 0.2, applications: 5}
-  arming: {probes: 50}
+  arming: {probes: 50, replayed: 25}
 holds:
   - {reason: release, rule: stage_*, job: "nightly_*", app: app-1, until: 2026-11-30}
   - {reason: for ever}
@@ -60,7 +60,7 @@ def test_safeguards_are_read(written):
         Budget(1, 2, 4, 5, 3),
         Times(300_000, 30_000),
         BigPicture(0.2, 5),
-        Arming(50),
+        Arming(50, 25),
         (
             Hold("release", "stage_*", "nightly_*", "app-1", 1796083199999),
             Hold("for ever"),
@@ -84,6 +84,8 @@ def test_defaults_apply_without_a_file():
         ("fuse: {cool_down: 5}", ["duration"]),
         ("fuse: {big_picture: {share: 2}}", ["at most 1"]),
         ("fuse: {arming: {probes: many}}", ["fuse.arming.probes"]),
+        ("fuse: {arming: {probes: 9, replayed: 5}}", ["fuse.arming.replayed", "at most half of probes"]),
+        ("fuse: {arming: {replayed: -1}}", ["fuse.arming.replayed", "whole number"]),
         ("fuse: {protected: {job: x}}", ["fuse.protected: must be a list"]),
         ("fuse: {protected: [{reason: x}]}", ["fuse.protected[0]", "at least one of job, team"]),
         ("fuse: {protected: [{job: x}]}", ["fuse.protected[0].reason"]),

@@ -5,13 +5,17 @@ from __future__ import annotations
 import pytest
 
 from sparkfuse_contracts.generated.receipt_pb2 import Receipt
+from sparkfuse_contracts.wire import to_json
+from sparkfuse_native_analytics.fuse_controller.replays import LIFE_MS
 from sparkfuse_native_analytics.fuse_controller.safeguards import Arming, Budget
+from sparkfuse_native_analytics.fuse_controller.signing import sign
 from tests.unit.fuse_controller.scene import (
     MINUTE_MS,
     NOW_MS,
     RULE,
     answer,
     application_row,
+    arming,
     finding,
     healthy_row,
     live_row,
@@ -59,6 +63,97 @@ def test_one_false_probe_prevents_arming(world, make_controller, show):
 
     assert world.acts == []
     assert "would have acted on 1 of 2 healthy runs" in world.records[-1].reason
+
+
+def policy_hash(controller):
+    """Return the hash of the policy of the rule."""
+    return controller.policy.rules[RULE].otherwise.policy_hash
+
+
+def arm_with_replay(world, controller, runs="1", replayed_ms=NOW_MS - 1000, of=None, signer="approve", **fields):
+    """Write an arming with the result of a replay; return why it was rejected."""
+    control = arming(**fields, replayed_ms=replayed_ms)
+    control.replayed_runs[of or policy_hash(controller)] = runs
+    signed = to_json(sign(control, "controls", "approve", world.keys.private[signer]))
+    return controller.controls.put(control.control_id, signed, NOW_MS)
+
+
+def probe_healthy_run(world, controller, show):
+    show(controller, healthy_row("healthy-1"))
+    controller.probe(world)
+    controller.read_receipt(answer(world.probes[-1], "would_not_act", gate="predicate"))
+    end_run(world, controller, show, "healthy-1")
+    controller.evaluate(world)
+    show(controller, live_row(), finding())
+
+
+def test_replay_replaces_a_probe(world, make_controller, show):
+    """The healthy runs that the arming's replay counted are evidence together with probes."""
+    controller = make_controller("act", armed=False, arming=Arming(2, 1))
+    assert arm_with_replay(world, controller) is None
+    probe_healthy_run(world, controller, show)
+    controller.evaluate(world)
+
+    assert [signal.app_id for signal in world.acts] == ["app-1"]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "reason"),
+    [
+        (Arming(3, 1), "1 of 3 healthy runs were probed, and 1 other runs were replayed"),
+        (Arming(2), "1 of 2 healthy runs were probed"),
+    ],
+)
+def test_replay_replaces_no_more_probes_than_the_platform_allows(world, make_controller, show, allowed, reason):
+    """A replay of many runs counts only up to ``fuse.arming.replayed``, which is 0 by default."""
+    controller = make_controller("act", armed=False, arming=allowed)
+    assert arm_with_replay(world, controller, runs="250") is None
+    probe_healthy_run(world, controller, show)
+    controller.evaluate(world)
+
+    assert world.acts == []
+    assert f"{reason})" in world.records[-1].reason
+
+
+@pytest.mark.parametrize(
+    "replay",
+    [
+        pytest.param({"of": "0" * 64}, id="another policy"),
+        pytest.param({"replayed_ms": NOW_MS - LIFE_MS}, id="old"),
+        pytest.param({"replayed_ms": NOW_MS + 3_600_000}, id="from the future"),
+        pytest.param({"replayed_ms": None}, id="without a time"),
+        pytest.param({"runs": "-1"}, id="negative"),
+        pytest.param({"runs": "9" * 5_000}, id="huge"),
+        pytest.param({"runs": "\u0661"}, id="another digit"),
+        pytest.param({"runs": ""}, id="empty"),
+        pytest.param({"until_ms": NOW_MS - 1}, id="arming that has expired"),
+        pytest.param({"rule": "stage_skew"}, id="arming of another rule"),
+        pytest.param({"signer": "act"}, id="signed by the controller's key"),
+    ],
+)
+def test_forged_or_old_replay_counts_nothing(world, make_controller, show, replay):
+    """A replay counts only in a valid arming, for the same policy, and for 90 days."""
+    controller = make_controller("act", arming=Arming(2, 1))
+    arm_with_replay(world, controller, **({"control_id": "arm-replay"} | replay))
+    probe_healthy_run(world, controller, show)
+    controller.evaluate(world)
+
+    assert world.acts == []
+
+
+def test_false_probe_outweighs_a_replay(world, make_controller, show):
+    """One false probe prevents the arming, whatever a replay of stored rows shows."""
+    controller = make_controller("act", armed=False, arming=Arming(2, 1))
+    arm_with_replay(world, controller, runs="250")
+    show(controller, healthy_row("healthy-1"))
+    controller.probe(world)
+    controller.read_receipt(answer(world.probes[-1], "would_act"))
+    end_run(world, controller, show, "healthy-1")
+    controller.evaluate(world)
+    show(controller, live_row(), finding())
+    controller.evaluate(world)
+
+    assert world.acts == []
 
 
 @pytest.mark.parametrize("gate", ["hold", "mode", "blind", "target", ""])
