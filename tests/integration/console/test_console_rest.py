@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+from pathlib import Path
 from urllib.parse import quote
 
 import jsonschema
@@ -17,6 +21,7 @@ from tests.console_server import serving
 from tests.integration.console.rows import HOSTILE_APP, HOSTILE_FINDING
 from tests.integration.dashboards.scenario import APP
 
+ROOT = Path(__file__).parents[3]
 HOSTILE = ["' OR 1=1 --", "%", "\x00", "../../etc/passwd", "{app_id:String}", "数\u202e", "a" * 299]
 
 
@@ -51,6 +56,26 @@ def test_each_address_answers(console, real_run):
         assert reply.headers["Content-Type"] == "application/json"
         assert reply.headers["X-Content-Type-Options"] == "nosniff"
         assert reply.text.isascii()
+
+
+def test_examples_of_the_documentation_work(console, slow_run):
+    """Each example of docs/api.md prints a JSON document that is no error."""
+    block = re.search(r"```sh\n(.*?)```", (ROOT / "docs/api.md").read_text(), re.DOTALL)[1]
+    commands = [line.split("  #")[0].strip() for line in block.splitlines() if line.startswith("curl")]
+    usual, slow = (each.app_id for each in slow_run)
+    for command in commands:
+        known = command.replace("before=app-1&after=app-2", f"before={usual}&after={slow}")
+        shown = subprocess.run(
+            ["bash", "-c", known],
+            env={**os.environ, "api": f"{console.url}/api/v1"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        answer = json.loads(shown.stdout)
+
+        assert not isinstance(answer.get("status"), int), answer  # an error has the status of HTTP
+    assert len(commands) == 4
 
 
 def test_run_is_the_same_as_on_its_page(console):
