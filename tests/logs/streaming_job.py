@@ -68,7 +68,8 @@ def lags() -> None:
 
 def watermarks() -> None:
     """Start a query whose event times stop after 20 s, and one whose event times are rounded to minutes."""
-    stop_at = functions.timestamp_seconds(functions.lit(int(time.time()) + 20))
+    # Half a second, so that the latest event time does not look as if it was rounded to a minute.
+    stop_at = functions.timestamp_seconds(functions.lit(int(time.time()) + 20.5))
     stopped = rates(20).withColumn("at", functions.least("timestamp", stop_at)).withWatermark("at", "5 seconds")
     start(stopped.groupBy(functions.window("at", "10 seconds"), "value").count(), "watermark_stuck")
     rounded = rates(20).withColumn("at", functions.date_trunc("minute", "timestamp")).withWatermark("at", "5 seconds")

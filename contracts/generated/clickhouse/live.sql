@@ -352,6 +352,7 @@ CREATE TABLE IF NOT EXISTS live (
   `streaming_state_growth_third_rows` Nullable(Int64),
   `streaming_state_growth_input_ratio` Nullable(Float64),
   `streaming_state_growth_watermarks` Nullable(Float64),
+  `streaming_event_time_unit_ms` Nullable(Int64),
   `application_started_name` Nullable(String),
   `application_started_user_name` Nullable(String),
   `application_started_spark_version` Nullable(String),

@@ -385,3 +385,4 @@ class StreamingLiveRow(TypedDict, total=False):
     state_growth_third_rows: int | None
     state_growth_input_ratio: float | None
     state_growth_watermarks: float | None
+    event_time_unit_ms: int | None

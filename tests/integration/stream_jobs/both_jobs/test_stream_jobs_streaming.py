@@ -25,8 +25,6 @@ RULES = ("backlog_growing", "batch_behind", "state_growing", "watermark_stuck")
 PART_MS = 15_000
 """The facts of this time are sent together, so that the rules are evaluated at many points of each query."""
 SECONDS = 120
-# Without a watermark that moves, the state of this query grows; alerts about it are inhibited.
-ALSO = ("state_growing", "streaming:watermark_stuck")
 
 
 def test_rules_distinguish_queries_with_problems(
@@ -49,7 +47,7 @@ def test_rules_distinguish_queries_with_problems(
     for rule in RULES:
         detect.wait_for_finding(rule, JOB, lambda found: found.state == "resolved", f"{rule} to resolve")
 
-    assert set(firing) == {(rule, f"streaming:{rule}") for rule in RULES} | {ALSO}
+    assert set(firing) == {(rule, f"streaming:{rule}") for rule in RULES}
     assert {firing[rule, f"streaming:{rule}"] for rule in RULES} == {"warning"}
     assert {(found.rule, found.scope) for found in of_streaming(detect)} == set(firing)
     assert not seen.dead
@@ -61,6 +59,7 @@ class Replay:
     def __init__(self, app: ScriptedApplication, seen: Seen) -> None:
         self.app, self._seen = app, seen
         self._newest: dict[str, int] = {}
+        self._ended: set[str] = set()
 
     def send(self, facts: Iterable[Fact]) -> None:
         for fact in facts:
@@ -70,10 +69,12 @@ class Replay:
             if "sources" in fields:
                 fields["sources"] = list(fields["sources"])
             self.app.send_fact(kind, lane=fact.lane, **fields)
-            if "batch_id" in fields:
-                self._newest[values.run_id] = values.batch_id
-            elif kind == "streaming_ended":
+            if kind == "streaming_ended":
+                # Ends have their own lane, so the last batch can arrive after the end, and then it has no row.
+                self._ended.add(values.run_id)
                 self._newest.pop(values.run_id, None)
+            elif "batch_id" in fields and values.run_id not in self._ended:
+                self._newest[values.run_id] = values.batch_id
         self.app.flush()
 
     def wait_for_rows(self) -> None:

@@ -79,6 +79,16 @@ final class Growth {
     }
   }
 
+  /** Replaces the last sample if the new one is lower, and adds no further sample. */
+  void lowerLast(Sample sample) {
+    if (samples.isEmpty()) {
+      add(sample);
+    } else if (sample.value < samples.get(samples.size() - 1).value) {
+      samples.remove(samples.size() - 1);
+      add(sample);
+    }
+  }
+
   /**
    * Removes the higher one of the two neighbours that are closest in time, so that the samples
    * remain spread over the time. The first and the last sample, the lowest and the newest one,

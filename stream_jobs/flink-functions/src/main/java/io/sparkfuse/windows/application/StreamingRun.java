@@ -19,6 +19,9 @@ final class StreamingRun {
   /** State also grows during the hours of a window, so it is compared over a longer time. [ms] */
   private static final long STATE_HORIZON_MS = 21_600_000;
 
+  /** Units to which event times are often rounded. [ms] */
+  private static final List<Long> UNITS_MS = List.of(86_400_000L, 3_600_000L, 60_000L);
+
   private final StreamingLive.Builder soFar;
   private final List<Long> behindDurationsMs = new ArrayList<>();
   private final Growth lag;
@@ -137,6 +140,7 @@ final class StreamingRun {
     long endMs = batch.getTriggeredMs() + Math.max(0, batch.getBatchDurationMs());
     totalInputRows += Math.max(0, batch.getInputRows());
     eventTimeMaxMs = Math.max(eventTimeMaxMs, batch.getEventTimeMaxMs());
+    boolean still = hasSameWatermark(batch);
     addWatermark(batch, endMs);
     copy(batch);
     if (batch.getInputRows() > 0) {
@@ -149,7 +153,7 @@ final class StreamingRun {
       fillLag();
     }
     if (batch.hasStateRows()) {
-      state.add(sample(endMs, batch.getStateRows()));
+      addState(sample(endMs, batch.getStateRows()), still);
       fillState();
     }
   }
@@ -172,6 +176,24 @@ final class StreamingRun {
     if (batch.getSourcesCount() > 0) {
       soFar.setSources(Failures.capped(String.join(", ", batch.getSourcesList())));
     }
+  }
+
+  /**
+   * Adds the state after a batch. Only a watermark that moves removes rows, so the state between
+   * two movements grows in each query; the lowest state after each movement is compared.
+   */
+  private void addState(Growth.Sample sample, boolean still) {
+    if (still) {
+      state.lowerLast(sample);
+    } else {
+      state.add(sample);
+    }
+  }
+
+  private boolean hasSameWatermark(StreamingProgress batch) {
+    return batch.hasWatermarkMs()
+        && soFar.hasWatermarkMs()
+        && batch.getWatermarkMs() == soFar.getWatermarkMs();
   }
 
   private Growth.Sample sample(long endMs, long value) {
@@ -220,7 +242,8 @@ final class StreamingRun {
     if (!batch.hasWatermarkMs()) {
       return;
     }
-    if (!soFar.hasWatermarkMs() || batch.getWatermarkMs() != soFar.getWatermarkMs()) {
+    soFar.setEventTimeUnitMs(unitMs(eventTimeMaxMs));
+    if (!hasSameWatermark(batch)) {
       // The first movement is from 1970 to the data, so the time before it is no usual pause.
       if (soFar.getWatermarkMs() > 0) {
         long longest = Math.max(soFar.getWatermarkLongestStillMs(), soFar.getWatermarkStillMs());
@@ -235,6 +258,13 @@ final class StreamingRun {
           .setWatermarkStillBatches(soFar.getWatermarkStillBatches() + 1)
           .setWatermarkStillRows(soFar.getWatermarkStillRows() + batch.getInputRows());
     }
+  }
+
+  private static long unitMs(long eventTimeMs) {
+    return UNITS_MS.stream()
+        .filter(unit -> eventTimeMs > 0 && eventTimeMs % unit == 0)
+        .findFirst()
+        .orElse(0L);
   }
 
   private void fillLag() {

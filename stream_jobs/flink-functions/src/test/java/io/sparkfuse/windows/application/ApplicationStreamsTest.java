@@ -10,6 +10,7 @@ import io.sparkfuse.contracts.StreamingEnded;
 import io.sparkfuse.contracts.StreamingLive;
 import io.sparkfuse.contracts.StreamingProgress;
 import io.sparkfuse.contracts.StreamingStarted;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -161,6 +162,21 @@ class ApplicationStreamsTest {
         List.of(moved.getWatermarkStillMs(), moved.getWatermarkLongestStillMs()));
   }
 
+  /** Event times that are rounded to a unit move the watermark once in this time. */
+  @Test
+  void latestEventTimeShowsItsUnit() throws Exception {
+    long day = 86_400_000;
+    List<Long> units = new ArrayList<>();
+    long[] times = {0, day + 1, 2 * day, 2 * day + 7_200_000, 2 * day + 7_260_000, 3 * day - 500};
+    for (int number = 0; number < times.length; number++) {
+      StreamingProgress.Builder batch = batch("r1", number, 10_000L * number, 1_000);
+      batch.setWatermarkMs(times[number] / 2).setEventTimeMaxMs(times[number]);
+      units.add(stream(scenario.fact(batch).pass()).getEventTimeUnitMs());
+    }
+
+    assertEquals(List.of(0L, 0L, day, 3_600_000L, 60_000L, 0L), units);
+  }
+
   /** The growth of the state comes with the input and the movement of the watermark. */
   @Test
   void stateGrowsWithInputAndWatermark() throws Exception {
@@ -184,6 +200,40 @@ class ApplicationStreamsTest {
             row.getStateGrowthThirdRows()));
     assertEquals(1.0, row.getStateGrowthInputRatio(), 1e-9);
     assertEquals(5.5, row.getStateGrowthWatermarks(), 1e-9);
+  }
+
+  /**
+   * A watermark that moves once a minute removes rows once a minute; the growth between is none.
+   */
+  @Test
+  void stateIsComparedAfterMovementsOfTheWatermark() throws Exception {
+    StreamingLive row = null;
+    for (int number = 0; number < 6 * 15 + 5; number++) {
+      StreamingProgress.Builder batch = minutes(number).setStateRows(100L * (1 + number % 6));
+      row = stream(scenario.fact(batch).pass());
+    }
+
+    assertEquals(0, row.getStateGrowthMs(), "each movement returns the state to 100 rows");
+    assertFalse(row.hasStateGrowthThirdRows());
+  }
+
+  /** A state that no movement of the watermark returns to its lowest values grows. */
+  @Test
+  void stateGrowsAcrossMovementsOfTheWatermark() throws Exception {
+    StreamingLive row = null;
+    for (int number = 0; number < 6 * 15 + 5; number++) {
+      StreamingProgress.Builder batch = minutes(number).setStateRows(100L * (1 + number));
+      row = stream(scenario.fact(batch).pass());
+    }
+
+    assertEquals(
+        List.of(15L, 840_000L), List.of(row.getStateGrowthSamples(), row.getStateGrowthMs()));
+    assertEquals(
+        List.of(700L, 3_700L, 6_700L),
+        List.of(
+            row.getStateGrowthFirstRows(),
+            row.getStateGrowthSecondRows(),
+            row.getStateGrowthThirdRows()));
   }
 
   /** The samples are bounded; the lowest point and the direction remain. */
@@ -287,6 +337,13 @@ class ApplicationStreamsTest {
         .setTriggeredMs(T + atMs)
         .setBatchDurationMs(durationMs)
         .setInputRows(100);
+  }
+
+  /** A batch each ten seconds, whose watermark moves with each sixth one. */
+  private static StreamingProgress.Builder minutes(int number) {
+    return batch("r1", number, 10_000L * number, 1_000)
+        .setWatermarkMs(T + 60_000L * (number / 6))
+        .setEventTimeMaxMs(T + 60_000L * (number / 6) + 5_000);
   }
 
   private static Fact.Builder lag(int number, long records) {
