@@ -118,7 +118,8 @@ SICK = {
     "tiny-tasks": Run(other=("tiny", "3000")),
     "cross-join": Run(other=("cross", "20000")),
     "result-too-large": Run(other=("collect_all", "100000"), settings={"spark.driver.maxResultSize": "1m"}, fails=True),
-    "plans": Run(script="plans_job.py", settings={"spark.driver.memory": "3g"}),
+    "plans": Run(other=("operators",), script="plans_job.py", settings={"spark.driver.memory": "3g"}),
+    "plans-data": Run(other=("data",), script="plans_job.py", settings={"spark.driver.memory": "3g"}),
     "late-broadcast": Run(
         other=("late_broadcast", "3000"),
         # With adaptive execution there would be no timeout of a broadcast.

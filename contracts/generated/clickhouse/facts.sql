@@ -60,6 +60,7 @@ CREATE TABLE IF NOT EXISTS facts (
   `stage_ended_succeeded` Nullable(Bool),
   `stage_ended_failure_reason` Nullable(String),
   `stage_ended_operator_rows_max` Nullable(Int64),
+  `stage_ended_result_bytes` Nullable(Int64),
   `task_started_stage_id` Nullable(Int32),
   `task_started_stage_attempt` Nullable(Int32),
   `task_started_task_id` Nullable(Int64),

@@ -256,7 +256,7 @@ class StageStarted(_message.Message):
     def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., name: _Optional[str] = ..., num_tasks: _Optional[int] = ..., parent_stage_ids: _Optional[_Iterable[int]] = ..., scope_names: _Optional[_Iterable[str]] = ..., submitted_ms: _Optional[int] = ..., job_id: _Optional[int] = ..., sql_execution_id: _Optional[int] = ..., resource_profile_id: _Optional[int] = ..., depth: _Optional[int] = ..., call_site: _Optional[str] = ...) -> None: ...
 
 class StageEnded(_message.Message):
-    __slots__ = ("stage_id", "stage_attempt", "num_tasks", "submitted_ms", "completed_ms", "succeeded", "failure_reason", "operator_rows_max")
+    __slots__ = ("stage_id", "stage_attempt", "num_tasks", "submitted_ms", "completed_ms", "succeeded", "failure_reason", "operator_rows_max", "result_bytes")
     STAGE_ID_FIELD_NUMBER: _ClassVar[int]
     STAGE_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     NUM_TASKS_FIELD_NUMBER: _ClassVar[int]
@@ -265,6 +265,7 @@ class StageEnded(_message.Message):
     SUCCEEDED_FIELD_NUMBER: _ClassVar[int]
     FAILURE_REASON_FIELD_NUMBER: _ClassVar[int]
     OPERATOR_ROWS_MAX_FIELD_NUMBER: _ClassVar[int]
+    RESULT_BYTES_FIELD_NUMBER: _ClassVar[int]
     stage_id: int
     stage_attempt: int
     num_tasks: int
@@ -273,7 +274,8 @@ class StageEnded(_message.Message):
     succeeded: bool
     failure_reason: str
     operator_rows_max: int
-    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., num_tasks: _Optional[int] = ..., submitted_ms: _Optional[int] = ..., completed_ms: _Optional[int] = ..., succeeded: bool = ..., failure_reason: _Optional[str] = ..., operator_rows_max: _Optional[int] = ...) -> None: ...
+    result_bytes: int
+    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., num_tasks: _Optional[int] = ..., submitted_ms: _Optional[int] = ..., completed_ms: _Optional[int] = ..., succeeded: bool = ..., failure_reason: _Optional[str] = ..., operator_rows_max: _Optional[int] = ..., result_bytes: _Optional[int] = ...) -> None: ...
 
 class TaskStarted(_message.Message):
     __slots__ = ("stage_id", "stage_attempt", "task_id", "task_index", "task_attempt", "executor_id", "host", "speculative", "launched_ms", "locality")

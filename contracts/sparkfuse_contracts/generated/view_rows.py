@@ -111,6 +111,7 @@ class StageLiveRow(TypedDict, total=False):
     level_due: bool | None
     level_sudden: bool | None
     level_changes: str | None
+    result_bytes: int | None
 
 
 class TaskLiveRow(TypedDict, total=False):
@@ -315,6 +316,7 @@ class QueryLiveRow(TypedDict, total=False):
     shuffle_read_bytes: int | None
     disk_spilled_bytes: int | None
     finished_cpu_ms: int | None
+    result_bytes: int | None
     query_name: str | None
     sources: str | None
     sink: str | None
@@ -336,6 +338,15 @@ class QueryLiveRow(TypedDict, total=False):
     loop_join_due: bool | None
     broadcast_due: bool | None
     one_task_due: bool | None
+    shuffled_join_small_bytes: int | None
+    shuffled_join_large_bytes: int | None
+    shuffled_join_task_ms: int | None
+    shuffled_join_due: bool | None
+    repeated_copies: int | None
+    repeated_rows: int | None
+    repeated_table: str | None
+    repeated_task_ms: int | None
+    repeated_due: bool | None
 
 
 class StreamingLiveRow(TypedDict, total=False):

@@ -10,7 +10,8 @@ from sparkfuse_contracts.generated.view_rows import QueryLiveRow
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.queries import queries
 from sparkfuse_native_analytics.offline.stage_rows import clamp_int64
-from sparkfuse_rules.knowledge.query_operators import METRICS, PlanMetric, operator_columns
+from sparkfuse_rules.knowledge.measured_plan import METRICS, PlanMetric
+from sparkfuse_rules.knowledge.query_operators import operator_columns
 from sparkfuse_rules.knowledge.query_plan import QueryPlan
 
 if TYPE_CHECKING:
@@ -25,8 +26,11 @@ def query_rows(application: Application) -> list[QueryLiveRow]:
     """Return the rows of query_live in the order of the queries' ids, as they are at the end of the log."""
     cpu_ns: dict[int, int] = {}
     attempts: dict[int, int] = {}
-    for stage in application.tables["stages"].select(["sql_execution_id", "status", "cpu_ns"]).to_pylist():
+    result_bytes: dict[int, int] = {}
+    columns = ["sql_execution_id", "status", "cpu_ns", "result_bytes"]
+    for stage in application.tables["stages"].select(columns).to_pylist():
         query_id = stage["sql_execution_id"]
+        result_bytes[query_id] = result_bytes.get(query_id, 0) + (stage["result_bytes"] or 0)
         cpu_ns[query_id] = cpu_ns.get(query_id, 0) + (stage["cpu_ns"] or 0)
         attempts[query_id] = attempts.get(query_id, 0) + (stage["status"] not in {None, _RUNNING})
     operators = _operators(application)
@@ -52,6 +56,7 @@ def query_rows(application: Application) -> list[QueryLiveRow]:
             "output_bytes": query["output_bytes"],
             "shuffle_read_bytes": query["shuffle_read_bytes"],
             "disk_spilled_bytes": query["disk_spilled_bytes"],
+            "result_bytes": clamp_int64(result_bytes.get(query_id, 0)),
             "finished_cpu_ms": clamp_int64(cpu_ns.get(query_id, 0) // 1_000_000),
             "sources": query["sources"],
             "sink": query["sink"],

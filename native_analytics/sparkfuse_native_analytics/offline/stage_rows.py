@@ -106,6 +106,8 @@ def _columns(stages: Any, until_ms: int | None) -> dict[str, Any]:
     """Return the columns that an event log can fill: Arrow columns of the kernel, and lists for computed columns."""
     columns: dict[str, Any] = {name: stages[name] for name in _COPIED}
     columns |= {name: stages[source] for name, source in _RENAMED.items()}
+    # Spark has no accumulator for the results of a stage without results.
+    columns["result_bytes"] = [size or None for size in stages["result_bytes"].to_pylist()]
     durations, sizes = _spread(stages["wall_ms"]), _spread(stages["task_bytes"])
     columns |= dict(zip(("duration_p50_ms", "duration_p95_ms", "duration_max_ms"), durations, strict=True))
     columns |= dict(zip(("task_bytes_p50", "task_bytes_p95", "task_bytes_max"), sizes, strict=True))

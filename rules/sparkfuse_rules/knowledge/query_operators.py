@@ -3,47 +3,23 @@
 The evidence is the query's final physical plan and the last values of Spark's SQL metrics. The detect job and the
 offline analysis call the same function, so live and offline columns are equal. The columns are those of ``query_live``
 whose description names one operator (contracts/messages/live.proto).
-
-Spark's metric ``duration`` of WholeStageCodegen is the time from the start of the task until the generated code has
-returned its last row, summed over the tasks. It includes the operators below in the same stage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping
 
 from sparkfuse_contracts.generated.view_rows import QueryLiveRow
+from sparkfuse_rules.knowledge import measured_plan as metric
+from sparkfuse_rules.knowledge.measured_plan import LARGEST, MeasuredPlan, PlanMetric
 from sparkfuse_rules.knowledge.query_plan import QueryPlan
+from sparkfuse_rules.knowledge.repeated_operators import repeated_part
+from sparkfuse_rules.knowledge.shuffled_joins import shuffled_join
 
-LARGEST = 2**63 - 1
-_OUTPUT_ROWS, _DURATION, _SORT_TIME = "number of output rows", "duration", "sort time"
-_FILES, _FILE_BYTES = "number of files read", "size of files read"
-_WRITTEN_FILES, _WRITTEN_BYTES, _WRITTEN_PARTITIONS = (
-    "number of written files", "written output", "number of dynamic part",
-)  # fmt: skip
-_DATA_BYTES, _BUILD_MS, _BROADCAST_MS = "data size", "time to build", "time to broadcast"
-_SHUFFLED_ROWS = "shuffle records written"
-# The metrics that the columns need; the state of the detect job stores no others.
-METRICS = frozenset({
-    _OUTPUT_ROWS, _DURATION, _SORT_TIME, _FILES, _FILE_BYTES, _WRITTEN_FILES, _WRITTEN_BYTES, _WRITTEN_PARTITIONS,
-    _DATA_BYTES, _BUILD_MS, _BROADCAST_MS, _SHUFFLED_ROWS,
-})  # fmt: skip
 _REREADS = "CartesianProduct"
 _LOOP_JOINS = (_REREADS, "BroadcastNestedLoopJoin")
 # The partitioning of an exchange after which one task has all rows.
 _ONE_PARTITION = "SinglePartition"
-_STAGE_ENDS = frozenset({"exchange", "broadcast", "subquery", "cache"})
-
-
-@dataclass(frozen=True)
-class PlanMetric:
-    """A metric of a node of a plan: the number of the node, the accumulator with the value, and Spark's name."""
-
-    node: int
-    accumulator_id: int
-    name: str
 
 
 def operator_columns(plan: QueryPlan, metrics: Iterable[PlanMetric], values: Mapping[int, int]) -> QueryLiveRow:
@@ -52,26 +28,18 @@ def operator_columns(plan: QueryPlan, metrics: Iterable[PlanMetric], values: Map
     A column is left out if no operator has the metrics for it. If several operators are of one kind, the columns
     describe the one with most pairs, files, bytes or time.
     """
-    measured = _MeasuredPlan(plan, _by_node(plan, metrics, values))
+    measured = MeasuredPlan.of(plan, metrics, values)
     found: QueryLiveRow = {}
     for columns in (
-        _worst(measured.loop_joins(), "loop_join_pairs"),
-        _worst(measured.scans(), "scanned_files"),
-        _worst(measured.writes(), "written_files"),
-        _worst(measured.broadcasts(), "broadcast_bytes"),
-        _worst(measured.gathered(), "one_task_ms"),
+        _worst(_loop_joins(measured), "loop_join_pairs"),
+        _worst(_scans(measured), "scanned_files"),
+        _worst(_writes(measured), "written_files"),
+        _worst(_broadcasts(measured), "broadcast_bytes"),
+        _worst(_gathered(measured), "one_task_ms"),
+        shuffled_join(measured),
+        repeated_part(measured),
     ):
         found.update(columns)
-    return found
-
-
-def _by_node(plan: QueryPlan, metrics: Iterable[PlanMetric], values: Mapping[int, int]) -> Sequence[Mapping[str, int]]:
-    """Return the values of each node's metrics by name; Spark's -1 means that a metric has no value."""
-    found: list[dict[str, int]] = [{} for _ in plan.names]
-    for metric in metrics:
-        value = values.get(metric.accumulator_id)
-        if metric.name in METRICS and value is not None and value >= 0 and 0 <= metric.node < len(found):
-            found[metric.node][metric.name] = value
     return found
 
 
@@ -84,112 +52,76 @@ def _worst(candidates: Iterable[QueryLiveRow], by: str) -> QueryLiveRow:
     return max(candidates, key=size, default=nothing)
 
 
-@dataclass(frozen=True)
-class _MeasuredPlan:
-    """A plan with the values of the metrics of each node."""
+def _loop_joins(measured: MeasuredPlan) -> Iterator[QueryLiveRow]:
+    for node in measured.named(*_LOOP_JOINS):
+        output = measured.values[node].get(metric.OUTPUT_ROWS)
+        if found := _pairs(measured, node, output):
+            columns: QueryLiveRow = {"loop_join_pairs": found[0], "loop_join_small_rows": found[1]}
+            if output is not None:
+                columns["loop_join_output_rows"] = output
+            if (task_ms := measured.task_ms(node)) is not None:
+                columns["loop_join_task_ms"] = task_ms
+            yield columns
 
-    plan: QueryPlan
-    values: Sequence[Mapping[str, int]]
 
-    def loop_joins(self) -> Iterator[QueryLiveRow]:
-        for node in self._named(*_LOOP_JOINS):
-            output = self.values[node].get(_OUTPUT_ROWS)
-            if found := self._pairs(node, output):
-                columns: QueryLiveRow = {"loop_join_pairs": found[0], "loop_join_small_rows": found[1]}
-                if output is not None:
-                    columns["loop_join_output_rows"] = output
-                if (task_ms := self._task_ms(node)) is not None:
-                    columns["loop_join_task_ms"] = task_ms
-                yield columns
+def _pairs(measured: MeasuredPlan, node: int, output: int | None) -> tuple[int, int] | None:
+    """Return the pairs that a join compared, and the rows of its smaller side; None if they are unknown.
 
-    def _pairs(self, node: int, output: int | None) -> tuple[int, int] | None:
-        """Return the pairs that a join compared, and the rows of its smaller side; None if they are unknown.
+    A cartesian product reads a side once for each partition of the other side. Only an exchange counts its rows
+    once, so without exchanges the result is what the output rows prove.
+    """
+    sides = [measured.rows(child) for child in measured.children(node)]
+    if len(sides) != 2 or sides[0] is None or sides[1] is None:
+        return None
+    (left, left_once), (right, right_once) = sides[0], sides[1]
+    pairs, small = min(left * right, LARGEST), min(left, right)
+    if measured.plan.names[node].startswith(_REREADS) and not (left_once and right_once):
+        return (min(pairs, output), min(small, output // max(left, right, 1))) if output is not None else None
+    return pairs, small
 
-        A cartesian product reads a side once for each partition of the other side. Only an exchange counts its rows
-        once, so without exchanges the result is what the output rows prove.
-        """
-        sides = [self._rows(child) for child in self._children(node)]
-        if len(sides) != 2 or sides[0] is None or sides[1] is None:
-            return None
-        (left, left_once), (right, right_once) = sides[0], sides[1]
-        pairs, small = min(left * right, LARGEST), min(left, right)
-        if self.plan.names[node].startswith(_REREADS) and not (left_once and right_once):
-            return (min(pairs, output), min(small, output // max(left, right, 1))) if output is not None else None
-        return pairs, small
 
-    def scans(self) -> Iterator[QueryLiveRow]:
-        for node, values in enumerate(self.values):
-            if _FILES in values and _FILE_BYTES in values:
-                columns: QueryLiveRow = {
-                    "scanned_files": values[_FILES],
-                    "scanned_file_bytes": values[_FILE_BYTES],
-                }
-                if detail := self.plan.detail(node):
-                    columns["scanned_table"] = detail
-                if (task_ms := self._task_ms(node)) is not None:
-                    columns["scan_task_ms"] = task_ms
-                yield columns
+def _scans(measured: MeasuredPlan) -> Iterator[QueryLiveRow]:
+    for node, values in enumerate(measured.values):
+        if metric.FILES in values and metric.FILE_BYTES in values:
+            columns: QueryLiveRow = {
+                "scanned_files": values[metric.FILES],
+                "scanned_file_bytes": values[metric.FILE_BYTES],
+            }
+            if detail := measured.plan.detail(node):
+                columns["scanned_table"] = detail
+            if (task_ms := measured.task_ms(node)) is not None:
+                columns["scan_task_ms"] = task_ms
+            yield columns
 
-    def writes(self) -> Iterator[QueryLiveRow]:
-        for values in self.values:
-            if _WRITTEN_FILES in values and _WRITTEN_BYTES in values:
-                yield {
-                    "written_files": values[_WRITTEN_FILES],
-                    "written_file_bytes": values[_WRITTEN_BYTES],
-                    "written_partitions": values.get(_WRITTEN_PARTITIONS, 0),
-                }
 
-    def broadcasts(self) -> Iterator[QueryLiveRow]:
-        for node, values in enumerate(self.values):
-            if self.plan.kinds[node] == "broadcast" and _DATA_BYTES in values:
-                yield {
-                    "broadcast_bytes": values[_DATA_BYTES],
-                    "broadcast_ms": min(values.get(_BUILD_MS, 0) + values.get(_BROADCAST_MS, 0), LARGEST),
-                }
+def _writes(measured: MeasuredPlan) -> Iterator[QueryLiveRow]:
+    for values in measured.values:
+        if metric.WRITTEN_FILES in values and metric.WRITTEN_BYTES in values:
+            yield {
+                "written_files": values[metric.WRITTEN_FILES],
+                "written_file_bytes": values[metric.WRITTEN_BYTES],
+                "written_partitions": values.get(metric.WRITTEN_PARTITIONS, 0),
+            }
 
-    def gathered(self) -> Iterator[QueryLiveRow]:
-        """Yield the columns of each task that received all rows of an exchange."""
-        for node, values in enumerate(self.values):
-            if self.plan.kinds[node] == "exchange" and self.plan.detail(node).startswith(_ONE_PARTITION):
-                times = [time for above in self._above(node) for time in self._times(above)]
-                if times and _SHUFFLED_ROWS in values:
-                    yield {"one_task_rows": values[_SHUFFLED_ROWS], "one_task_ms": max(times)}
 
-    def _named(self, *names: str) -> Iterator[int]:
-        yield from (node for node, name in enumerate(self.plan.names) if name.split(" ", 1)[0] in names)
+def _broadcasts(measured: MeasuredPlan) -> Iterator[QueryLiveRow]:
+    for node, values in enumerate(measured.values):
+        if measured.plan.kinds[node] == "broadcast" and metric.DATA_BYTES in values:
+            yield {
+                "broadcast_bytes": values[metric.DATA_BYTES],
+                "broadcast_ms": min(values.get(metric.BUILD_MS, 0) + values.get(metric.BROADCAST_MS, 0), LARGEST),
+            }
 
-    @cached_property
-    def _data_children(self) -> Sequence[Sequence[int]]:
-        return [[child for child in each if self.plan.kinds[child] != "subquery"] for each in self.plan.children]
 
-    def _children(self, node: int) -> Sequence[int]:
-        return self._data_children[node]
+def _gathered(measured: MeasuredPlan) -> Iterator[QueryLiveRow]:
+    """Yield the columns of each task that received all rows of an exchange."""
+    for node, values in enumerate(measured.values):
+        if measured.plan.kinds[node] == "exchange" and measured.plan.detail(node).startswith(_ONE_PARTITION):
+            times = [time for above in measured.above(node) for time in _times(measured, above)]
+            if times and metric.SHUFFLED_ROWS in values:
+                yield {"one_task_rows": values[metric.SHUFFLED_ROWS], "one_task_ms": max(times)}
 
-    def _rows(self, node: int) -> tuple[int, bool] | None:
-        """Return the rows of the node, or of the nearest node below it that counts rows, and whether it is an exchange.
 
-        The result is None if a node with several children, or without any, comes first.
-        """
-        while True:
-            counts = (self.values[node].get(name) for name in (_OUTPUT_ROWS, _SHUFFLED_ROWS))
-            if (rows := next((count for count in counts if count is not None), None)) is not None:
-                return rows, self.plan.kinds[node] == "exchange"
-            children = self._children(node)
-            if len(children) != 1:
-                return None
-            [node] = children
-
-    def _task_ms(self, node: int) -> int | None:
-        """Return the duration of the nearest generated code above the node in the same stage."""
-        durations = (self.values[above].get(_DURATION) for above in self._above(node))
-        return next((duration for duration in durations if duration is not None), None)
-
-    def _above(self, node: int) -> Iterator[int]:
-        """Yield the nodes above a node in its stage, the nearest first."""
-        above = self.plan.parents[node]
-        while above >= 0 and self.plan.kinds[above] not in _STAGE_ENDS:
-            yield above
-            above = self.plan.parents[above]
-
-    def _times(self, node: int) -> Iterator[int]:
-        yield from (self.values[node][name] for name in (_DURATION, _SORT_TIME) if name in self.values[node])
+def _times(measured: MeasuredPlan, node: int) -> Iterator[int]:
+    values = measured.values[node]
+    yield from (values[name] for name in (metric.DURATION, metric.SORT_TIME) if name in values)

@@ -9,7 +9,8 @@ from typing import Any
 
 from sparkfuse_contracts.generated.fact_pb2 import SqlMetrics, SqlPlan, SqlStarted
 from sparkfuse_contracts.generated.live_pb2 import QueryLive
-from sparkfuse_rules.knowledge.query_operators import METRICS, PlanMetric, operator_columns
+from sparkfuse_rules.knowledge.measured_plan import METRICS, PlanMetric
+from sparkfuse_rules.knowledge.query_operators import operator_columns
 from sparkfuse_rules.knowledge.query_plan import QueryPlan
 from sparkfuse_stream_jobs.detect.state.codec import Codec
 from sparkfuse_stream_jobs.detect.state.run_state import (

@@ -16,6 +16,8 @@ COSTS = {
     "loop_join_due": ("loop_join_task_ms",),
     "broadcast_due": ("broadcast_bytes", "broadcast_ms"),
     "one_task_due": ("one_task_ms",),
+    "shuffled_join_due": ("shuffled_join_task_ms",),
+    "repeated_due": ("repeated_task_ms",),
 }
 # Half a day less than a week, because a daily run may start a little earlier than a week ago.
 REPEAT_MS = int(6.5 * 86_400_000)

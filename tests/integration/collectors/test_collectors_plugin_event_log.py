@@ -148,6 +148,9 @@ def _jobs_and_stages(facts, events) -> None:
         assert stage.completed_ms == info["Completion Time"]
         assert stage.succeeded == ("Failure Reason" not in info)
         assert stage.operator_rows_max == (output_rows(info) or 0)
+        assert [stage.result_bytes] == [
+            each["Value"] for each in info["Accumulables"] if each["Name"] == "internal.metrics.resultSize"
+        ]
     assert any(stage.operator_rows_max > 0 for stage in facts.of("stage_ended")), "an operator produced rows"
     assert any(stage.stage_attempt > 0 for stage in facts.of("stage_started")), "a stage was tried again"
 

@@ -114,7 +114,7 @@ def finish(app: ScriptedApplication) -> None:
     )  # fmt: skip
     app.send_fact(
         "stage_ended", lane="reserved", **STAGE, num_tasks=4, submitted_ms=zero + 1000, completed_ms=zero + 8000,
-        succeeded=True, operator_rows_max=4_000,
+        succeeded=True, operator_rows_max=4_000, result_bytes=9_000,
     )  # fmt: skip
     app.send_fact("sql_metrics", sql_execution_id=5, accumulator_ids=[31, 32], values=[400, -1], left_out=0)
     app.send_fact("sql_ended", lane="reserved", sql_execution_id=5, ended_ms=zero + 8100)

@@ -243,7 +243,7 @@ def test_kill_neither_loses_nor_duplicates_facts(seen: Seen) -> None:
     assert not stage.HasField("running_age_max_ms")
     assert (stage.status, stage.completed_ms, stage.elapsed_ms) == ("succeeded", zero + 8000, 7000)
     assert (stage.since_finish_ms, stage.duration_max_ms, stage.resubmitted_tasks) == (900, 6000, 1)
-    assert stage.operator_rows_max == 4_000
+    assert (stage.operator_rows_max, stage.result_bytes) == (4_000, 9_000)
 
 
 def test_replayed_row_has_the_same_number_and_content(seen: Seen) -> None:
@@ -306,12 +306,12 @@ def test_query_row_sums_the_stages_of_the_query(seen: Seen) -> None:
     assert values(first.query) == {
         **start, "status": "running", "elapsed_ms": first.window_end_ms - zero - 800, "running_stages": 1,
         "ended_stages": 0, "finished_tasks": 2, "running_tasks": 2, "input_bytes": 4100, "shuffle_read_bytes": 7,
-        "disk_spilled_bytes": 70, "finished_cpu_ms": 1,
+        "disk_spilled_bytes": 70, "finished_cpu_ms": 1, "result_bytes": 0,
     }  # fmt: skip
     assert values(last.query) == {
         **start, "status": "succeeded", "ended_ms": zero + 8100, "elapsed_ms": 7300, "running_stages": 0,
         "ended_stages": 1, "finished_tasks": 6, "running_tasks": 0, "input_bytes": 6900, "shuffle_read_bytes": 9,
-        "disk_spilled_bytes": 130, "finished_cpu_ms": 6,
+        "disk_spilled_bytes": 130, "finished_cpu_ms": 6, "result_bytes": 9_000,
     }  # fmt: skip
 
 

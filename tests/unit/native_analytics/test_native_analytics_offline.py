@@ -69,7 +69,7 @@ def test_stage_rows_match_the_live_view(read):
         "finished_fetch_wait_ms": 0, "finished_shuffle_write_bytes": 0, "finished_shuffle_write_records": 0,
         "finished_output_bytes": 0, "finished_output_records": 0, "finished_memory_spilled_bytes": 21,
         "finished_disk_spilled_bytes": 7, "finished_spilled_tasks": 1, "finished_spilled_duration_ms": 30_000,
-        "finished_duration_ms": 36_009, "duration_p50_ms": 2_500.0, "duration_p95_ms": 30_000.0,
+        "finished_duration_ms": 36_009, "result_bytes": 500, "duration_p50_ms": 2_500.0, "duration_p95_ms": 30_000.0,
         "duration_max_ms": 30_000, "task_bytes_p50": 1_000_000.0, "task_bytes_p95": 90_000_000.0,
         "task_bytes_max": 90_000_000, "disk_spilled_bytes": 7, "memory_spilled_bytes": 21, "work_bytes": 94_000_000,
         "work_records": 50, "biggest_task_index": 3, "biggest_task_bytes": 90_000_000, "biggest_task_ms": 30_000,

@@ -18,7 +18,11 @@ from sparkfuse_native_analytics.offline.view_rows import view_rows
 from sparkfuse_rules.compiled import CompiledRule, rules_offline
 
 LOGS = Path(__file__).parents[2] / "logs"
-RULES = ("broadcast_large", "cartesian_join", "single_task_sort", "small_files_read", "small_files_written")
+RULES = (
+    "broadcast_large", "broadcast_missed", "cartesian_join", "driver_collect", "repeated_computation",
+    "single_task_sort", "small_files_read", "small_files_written",
+)  # fmt: skip
+PLANS = ("plans.zstd", "plans-data.zstd")
 
 
 def applications(path: str) -> Iterator[Application]:
@@ -40,11 +44,11 @@ def found(application: Application, rules: list[CompiledRule]) -> list[tuple[str
 
 def test_each_rule_finds_its_query_only(rules: list[CompiledRule]):
     """Each rule finds the query that has its problem, and none of the similar queries."""
-    (application,) = applications("detection/plans.zstd")
     expected = [(rule, rule, "info") for rule in RULES]
+    actual = [each for log in PLANS for app in applications(f"detection/{log}") for each in found(app, rules)]
 
     assert sorted(rule.id for rule in rules) == list(RULES)
-    assert found(application, rules) == expected
+    assert sorted(actual) == expected
 
 
 def test_finding_names_its_query(rules: list[CompiledRule]):
@@ -62,7 +66,7 @@ def test_no_other_recorded_run_has_a_finding(folder: str, rules: list[CompiledRu
     by_log = {
         application.read.log.name: [rule for _, rule, _ in found(application, rules)]
         for application in applications(folder)
-        if Path(application.read.log.name).name != "plans.zstd"
+        if Path(application.read.log.name).name not in PLANS
     }
 
     assert {Path(name).name: named for name, named in by_log.items() if named} == (

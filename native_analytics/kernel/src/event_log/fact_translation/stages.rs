@@ -18,6 +18,7 @@ const MAX_SCOPES: usize = 64;
 const MAX_SCOPE_CHARS: usize = 200;
 const MAX_ACCUMULATORS: usize = 100_000;
 const OUTPUT_ROWS: &str = "number of output rows";
+const RESULT_SIZE: &str = "internal.metrics.resultSize";
 
 /// A stage id and the number of the stage's attempt.
 pub type StageKey = (i32, i32);
@@ -160,7 +161,8 @@ pub fn stage_ended(line: &[u8], texts: &mut Texts) -> Result<(PendingFact, Stage
             .as_deref()
             .map(|reason| texts.scrub(reason))
             .transpose()?,
-        operator_rows_max: operator_rows_max(stage.accumulators.as_deref().unwrap_or_default()),
+        operator_rows_max: largest(OUTPUT_ROWS, &stage),
+        result_bytes: largest(RESULT_SIZE, &stage),
     };
     let fact = PendingFact::reserved(completed_ms, stage.fact_key(), Kind::StageEnded(fact));
     Ok((fact, stage))
@@ -170,12 +172,15 @@ fn missing(member: &str) -> EventError {
     EventError::Malformed(format!("a stage without {member}"))
 }
 
-/// Returns the largest value of the accumulators that count the output rows of an operator.
-fn operator_rows_max(accumulators: &[StageAccumulator]) -> Option<i64> {
-    accumulators
+/// Returns the largest positive value of the accumulators with a name.
+fn largest(name: &str, stage: &StageInfo) -> Option<i64> {
+    stage
+        .accumulators
+        .as_deref()
+        .unwrap_or_default()
         .iter()
         .take(MAX_ACCUMULATORS)
-        .filter(|each| each.name.as_deref() == Some(OUTPUT_ROWS))
+        .filter(|each| each.name.as_deref() == Some(name))
         .filter_map(|each| each.value.and_then(|value| value.0))
         .filter(|rows| *rows > 0)
         .max()

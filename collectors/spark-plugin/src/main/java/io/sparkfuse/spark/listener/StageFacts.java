@@ -24,7 +24,8 @@ final class StageFacts {
   private static final int MAX_SCOPES = 64;
   private static final int MAX_SCOPE_CHARS = 200;
   private static final int MAX_ACCUMULATORS = 100_000;
-  private static final String OUTPUT_ROWS = "number of output rows";
+  static final String OUTPUT_ROWS = "number of output rows";
+  static final String RESULT_SIZE = "internal.metrics.resultSize";
   private static final Pattern CODEGEN_NUMBER = Pattern.compile("\\s*\\(\\d{1,9}\\)$");
 
   private StageFacts() {}
@@ -82,19 +83,23 @@ final class StageFacts {
     if (failure != null) {
       fact.setFailureReason(SecretScrubber.cut(failure.toString()));
     }
-    long rows = maxOutputRows(stage.accumulables());
+    long rows = largest(OUTPUT_ROWS, stage.accumulables());
     if (rows > 0) {
       fact.setOperatorRowsMax(rows);
+    }
+    long resultBytes = largest(RESULT_SIZE, stage.accumulables());
+    if (resultBytes > 0) {
+      fact.setResultBytes(resultBytes);
     }
     return fact.build();
   }
 
-  /** Returns the largest value of the accumulators that count an operator's output rows, or 0. */
-  static long maxOutputRows(Object accumulables) {
+  /** Returns the largest value of the accumulators with a name, or 0. */
+  static long largest(String name, Object accumulables) {
     long most = 0;
     for (Object entry : ScalaAccess.list(accumulables, MAX_ACCUMULATORS)) {
       AccumulableInfo info = (AccumulableInfo) ((Tuple2<?, ?>) entry)._2();
-      if (OUTPUT_ROWS.equals(ScalaAccess.option(info.name()))) {
+      if (name.equals(ScalaAccess.option(info.name()))) {
         most = Math.max(most, ScalaAccess.number(ScalaAccess.option(info.value()), 0));
       }
     }

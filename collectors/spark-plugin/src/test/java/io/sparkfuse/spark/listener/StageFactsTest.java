@@ -28,10 +28,11 @@ class StageFactsTest {
   void largestOutputOfOperatorsIsUsed() {
     add(1, OUTPUT_ROWS, 40L);
     add(2, OUTPUT_ROWS, 9_000_000_000L);
-    add(3, "data size", 1L << 50);
+    add(3, StageFacts.RESULT_SIZE, 1L << 50);
     add(4, null, 1L << 50);
 
-    assertEquals(9_000_000_000L, StageFacts.maxOutputRows(accumulables));
+    assertEquals(9_000_000_000L, StageFacts.largest(OUTPUT_ROWS, accumulables));
+    assertEquals(1L << 50, StageFacts.largest(StageFacts.RESULT_SIZE, accumulables));
   }
 
   @Test
@@ -40,12 +41,12 @@ class StageFactsTest {
     add(2, OUTPUT_ROWS, "40");
     add(3, OUTPUT_ROWS, -1L);
 
-    assertEquals(0, StageFacts.maxOutputRows(accumulables));
+    assertEquals(0, StageFacts.largest(OUTPUT_ROWS, accumulables));
   }
 
   @Test
   void stageWithoutPlanHasNoRowCount() {
-    assertEquals(0, StageFacts.maxOutputRows(accumulables));
-    assertEquals(0, StageFacts.maxOutputRows(null));
+    assertEquals(0, StageFacts.largest(OUTPUT_ROWS, accumulables));
+    assertEquals(0, StageFacts.largest(OUTPUT_ROWS, null));
   }
 }

@@ -57,7 +57,8 @@ final class ApplicationQueries {
               "input_bytes",
               "output_bytes",
               "shuffle_read_bytes",
-              "disk_spilled_bytes")
+              "disk_spilled_bytes",
+              "result_bytes")
           .stream()
           .map(QueryLive.getDescriptor()::findFieldByName)
           .toList();
@@ -331,6 +332,7 @@ final class ApplicationQueries {
         .setOutputBytes(stage.getOutputBytes())
         .setShuffleReadBytes(stage.getShuffleReadBytes())
         .setDiskSpilledBytes(stage.getDiskSpilledBytes())
+        .setResultBytes(stage.getResultBytes())
         .build();
   }
 }

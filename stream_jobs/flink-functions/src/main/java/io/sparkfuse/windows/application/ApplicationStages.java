@@ -70,6 +70,7 @@ final class ApplicationStages {
             .setOutputBytes(row.getFinishedOutputBytes() + row.getRunningOutputBytes())
             .setShuffleReadBytes(
                 row.getFinishedShuffleReadBytes() + row.getRunningShuffleReadBytes())
+            .setResultBytes(row.getResultBytes())
             .setStages(1)
             .setUpdatedAtMs(windowEndMs);
     Long query =

@@ -238,5 +238,8 @@ public final class Stage {
     if (ended.hasOperatorRowsMax()) {
       soFar.setOperatorRowsMax(ended.getOperatorRowsMax());
     }
+    if (ended.hasResultBytes()) {
+      soFar.setResultBytes(ended.getResultBytes());
+    }
   }
 }

@@ -27,7 +27,9 @@ class ApplicationQueriesTest {
     scenario
         .fact(started(7))
         .stage(stage(3, 7L).setFinishedInputBytes(100).setRunningInputBytes(10).setFinishedTasks(2))
-        .stage(stage(4, 7L).setRunningTasks(5).setRunningOutputBytes(6).setDiskSpilledBytes(9));
+        .stage(stage(4, 7L).setRunningTasks(5).setRunningOutputBytes(6).setDiskSpilledBytes(9))
+        .stage(stage(5, 7L).setResultBytes(600))
+        .stage(stage(6, 7L).setResultBytes(70));
 
     QueryLive actual = query(scenario.pass());
     QueryLive expected =
@@ -39,16 +41,17 @@ class ApplicationQueriesTest {
             .setStatus("running")
             .setStartedMs(Scenario.START_MS)
             .setElapsedMs(scenario.endMs() - Scenario.START_MS)
-            .setRunningStages(2)
+            .setRunningStages(4)
             .setEndedStages(0)
             .setFailedStages(0)
-            .setStageIds("3,4")
+            .setStageIds("3,4,5,6")
             .setFinishedTasks(2)
             .setRunningTasks(5)
             .setInputBytes(110)
             .setOutputBytes(6)
             .setShuffleReadBytes(0)
             .setDiskSpilledBytes(9)
+            .setResultBytes(670)
             .setFinishedCpuMs(0)
             .build();
 

@@ -144,19 +144,24 @@ class StageTest {
     assertNull(row.hasBytesRatio() ? row.getBytesRatio() : null);
   }
 
-  /** Operator rows are reported from the end of the stage on, even after a restart. */
+  /** Operator rows and results are reported from the end of the stage on, even after a restart. */
   @Test
-  void reportsOperatorRowsAfterTheEnd() throws Exception {
+  void reportsAccumulatorsAfterTheEnd() throws Exception {
     Stage stage = new Stage();
     StageLive running = stage.fold(started(1, 2)).getStage();
     StageEnded.Builder end = StageEnded.newBuilder().setSucceeded(true).setCompletedMs(end(2));
     stage.fold(
-        with(2, TaskChanges.getDefaultInstance(), null, end.setOperatorRowsMax(1_000).build()));
+        with(
+            2,
+            TaskChanges.getDefaultInstance(),
+            null,
+            end.setOperatorRowsMax(1_000).setResultBytes(7_000).build()));
     StageState saved = StageState.parseFrom(stage.save().toByteArray());
     StageLive later = Stage.restore(saved, end(3)).fold(window(3, 100, 2)).getStage();
 
-    assertFalse(running.hasOperatorRowsMax());
+    assertFalse(running.hasOperatorRowsMax() || running.hasResultBytes());
     assertEquals(1_000, later.getOperatorRowsMax());
+    assertEquals(7_000, later.getResultBytes());
   }
 
   private static long end(int window) {
