@@ -21,7 +21,19 @@ from sparkfuse_rules.knowledge.robust import median
 from sparkfuse_rules.knowledge.run_history import history_of
 from sparkfuse_rules.knowledge.work import Work
 
-__all__ = ["LIMIT", "Expectation", "Fit", "Sample", "accept", "expect", "fit", "learn", "level_changed", "moved"]
+__all__ = [
+    "LIMIT",
+    "Expectation",
+    "Fit",
+    "Sample",
+    "accept",
+    "expect",
+    "fit",
+    "fit_at",
+    "learn",
+    "level_changed",
+    "moved",
+]
 
 # Three consecutive runs with similar durations become the new level; three similar runs are rarely a coincidence.
 RUNS_OF_A_NEW_LEVEL = 3
@@ -65,6 +77,12 @@ def fit(samples: Sequence[Sample], known_before_ms: int, started_ms: int | None 
     # The spill of abnormal runs is included: these runs succeeded, so a spill of that size does not mean a runaway job.
     lines = replace(fit_lines(normal, runs), disk_spilled_bytes=max(spilled, default=None))
     return _with_history(_with_modes(lines, known, started_ms or known_before_ms), known, known_before_ms)
+
+
+def fit_at(fitted: Fit, started_ms: int) -> Fit:
+    """Return the fit for a run that starts at another time [ms since epoch] and knows the same samples."""
+    history = fitted.history and replace(fitted.history, now_ms=started_ms)
+    return replace(fitted, day=fitted.modes.at(started_ms), history=history)
 
 
 def learn(

@@ -233,7 +233,10 @@ class Fit:
         running stage.
         """
         sizes = self._sizes(work, running)
-        expectation = self._expectation(sizes, bool(sizes) and not (running and self._known_only_at_end()))
+        work_known = bool(sizes) and not (running and self._known_only_at_end())
+        if running and work_known and sizes == self.usual:
+            return self.at_usual()
+        expectation = self._expectation(sizes, work_known)
         return expectation if self.usual or not work.sizes() else replace(expectation, runs=0)
 
     def residual(self, sample: Sample) -> float:
@@ -252,6 +255,11 @@ class Fit:
 
     def at_usual(self) -> Expectation:
         """Return the expectation for the usual work, for a run whose work is not known yet."""
+        return self._for_usual_work
+
+    @cached_property
+    def _for_usual_work(self) -> Expectation:
+        # Running stages request it with each of their rows.
         return self._expectation(self.usual, bool(self.usual))
 
     def _expectation(self, sizes: Mapping[str, float], work_known: bool) -> Expectation:

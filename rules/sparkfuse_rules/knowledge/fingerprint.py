@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from sparkfuse_rules.knowledge.naming import without_varying_parts
 
@@ -32,6 +33,8 @@ _NUMBER_LITERAL = re.compile(r"(?<![A-Za-z0-9_])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?
 _LONG_NUMBER = re.compile(r"\d{4,}")
 _FIRST_WORD = re.compile(r"[\s(]")
 _CODEGEN_ID = re.compile(r"\s*\(\d+\)\s*$")
+# The operators of a query are in the fingerprint of each of its stages, and are the same in each run of a job.
+CACHED_OPERATORS, CACHED_CHARS = 8_192, 1_000
 
 
 def stage_fingerprint(
@@ -93,11 +96,18 @@ def _scope(name: str) -> str:
 
 
 def _normal_operator(name: str) -> str:
+    return _cached_operator(name) if len(name) <= CACHED_CHARS else _reduced_operator(name)
+
+
+def _reduced_operator(name: str) -> str:
     text = _CODEGEN_ID.sub("", name.strip())
     for pattern, put in ((_EXPRESSION_ID, ""), (_TEXT_LITERAL, "?"), (_LAMBDA, "$")):
         text = pattern.sub(put, text)
     words: Sequence[str] = [_normal_word(word) for word in text.split()]
     return " ".join(word for word in words if word)
+
+
+_cached_operator = lru_cache(maxsize=CACHED_OPERATORS)(_reduced_operator)
 
 
 def _normal_word(word: str) -> str:

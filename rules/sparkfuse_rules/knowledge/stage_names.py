@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sparkfuse_rules.knowledge.call_sites import user_description
 from sparkfuse_rules.knowledge.part_text import PartText
@@ -21,6 +22,8 @@ MOST_NAME_CHARS = 60
 MOST_TITLE_CHARS = 300
 MOST_LIST_CHARS = 400
 _MOST_SCOPES = 64
+# Removing secrets takes most of the time of naming a stage, and a job has the same texts in each of its runs.
+CACHED_TEXTS = 4_096
 # Words for Spark's internal work; they never describe the work of the user's code.
 _MACHINERY = re.compile(
     r"\$anonfun|\$\$|MethodAccessor|MethodHandleAccessor|CompletableFuture|ThreadPoolExecutor|FutureTask|ForkJoin"
@@ -256,6 +259,11 @@ def _unless_machinery(text: str, otherwise: str) -> str:
 
 def _clean(text: str, most_chars: int) -> str:
     """Return the text on one line, without secrets and invisible characters; if it is cut, an ellipsis ends it."""
-    visible = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text[: 4 * MOST_TITLE_CHARS])
-    scrubbed = " ".join(scrub_query(visible).split())
+    scrubbed = _scrubbed(text[: 4 * MOST_TITLE_CHARS])
     return scrubbed if len(scrubbed) <= most_chars else f"{scrubbed[: most_chars - 1].rstrip()}…"
+
+
+@lru_cache(maxsize=CACHED_TEXTS)
+def _scrubbed(text: str) -> str:
+    visible = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text)
+    return " ".join(scrub_query(visible).split())

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.generated.names_pb2 import DisplayName
-from sparkfuse_rules.knowledge.baseline import Expectation, Fit, Sample, fit, learn, level_changed
+from sparkfuse_rules.knowledge.baseline import Expectation, Fit, Sample, learn, level_changed
 from sparkfuse_rules.knowledge.projection import RUNNING, share_of_whole
 from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
 from sparkfuse_rules.knowledge.training_samples import (
@@ -24,7 +24,7 @@ from sparkfuse_rules.knowledge.training_samples import (
 )
 from sparkfuse_rules.knowledge.work import Work, work_of
 from sparkfuse_stream_jobs.detect.baseline_updates import DEFAULT, BaselineKey, key_of_baseline, merge_baselines
-from sparkfuse_stream_jobs.detect.fit_cache import FitCache
+from sparkfuse_stream_jobs.detect.fit_cache import FitCache, KnownFit, fit_known
 from sparkfuse_stream_jobs.detect.row_columns import Columns, present
 from sparkfuse_stream_jobs.detect.state.values import MapState
 
@@ -67,9 +67,9 @@ class JobBaselines:
         if (merged := merge_baselines(known, update)) is not known:
             self.put(key, merged)
 
-    def _compute_fit(self, key: BaselineKey, started_ms: int) -> Fit | None:
+    def _compute_fit(self, key: BaselineKey, started_ms: int) -> KnownFit:
         baseline = self.baselines.get(key.stage_fingerprint)
-        return fit([sample_of(each) for each in baseline.samples], started_ms) if baseline else None
+        return fit_known([sample_of(each) for each in baseline.samples] if baseline else (), started_ms)
 
 
 def job_of(message: LiveRow | Baseline | DisplayName) -> tuple[str, str, str]:
