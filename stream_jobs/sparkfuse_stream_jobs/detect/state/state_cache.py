@@ -11,15 +11,15 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
-# Maximum number of cached values of one step. 500 applications, each with 20 running stages, use about 30,000 values:
+# Maximum number of cached values of one step. 1,500 applications, each with 20 running stages, use about 90,000 values:
 # stages with their jobs and queries, and executors.
-MAX_VALUES = 60_000
+MAX_VALUES = 200_000
 # The first round of eviction keeps this many values of each state and key; the other values are mostly of ended stages.
 SPARED_VALUES = 64
 # Maximum number of names of one map; one name takes about 100 bytes. An application keeps its ended stages until it
 # ends. A key takes as much memory as a few names, and keys of ended applications and findings stay until they are
 # evicted.
-MAX_NAMES = 250_000
+MAX_NAMES = 750_000
 NAMES_PER_KEY = 4
 # Returned for a value that must be read from the state.
 NOT_CACHED = object()

@@ -79,6 +79,7 @@ public final class LiveRowFilter extends ProcessTableFunction<Row> {
   private boolean stagePasses(MapView<String, Long> watched, Row row) throws Exception {
     if (!Boolean.TRUE.equals(row.getField("running"))) {
       watched.remove(row.<String>getFieldAs("subject"));
+      bounds.stageEnded(row.getFieldAs("app_key"), row.getFieldAs("subject"));
       return true;
     }
     StageBounds.Answer answer = check(row);

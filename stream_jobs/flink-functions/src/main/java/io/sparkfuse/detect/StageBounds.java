@@ -83,6 +83,14 @@ final class StageBounds {
     stage.changed = Position.later(stage.changed, new Position(epochMs, number));
   }
 
+  /** No later row of the stage is compared with bounds. */
+  synchronized void stageEnded(String appKey, String subject) {
+    Application application = applications.get(appKey);
+    if (application != null && application.stages.remove(subject) != null) {
+      stages--;
+    }
+  }
+
   synchronized void applicationEnded(String appKey) {
     Application application = applications.remove(appKey);
     if (application != null) {

@@ -58,6 +58,24 @@ class StageBoundsTest {
     assertEquals(EXCEEDED, row(2, 80, 60_000, 400_001));
   }
 
+  /** An application that runs for a long time has more stages than bounds fit into the memory. */
+  @Test
+  void endedStagesTakeNoPlace() {
+    publish("another application", STAGE, EPOCH, 1, 0);
+    for (int stage = 0; stage < 2_000; stage++) {
+      publish(APP, "stage/" + stage + "/0", EPOCH, 1);
+      bounds.stageEnded(APP, "stage/" + stage + "/0");
+    }
+    publish(1);
+
+    assertEquals(WITHIN, row(2));
+    bounds.stageEnded(APP, STAGE);
+    bounds.stageEnded(APP, STAGE);
+    bounds.stageEnded("unknown application", STAGE);
+    assertEquals(UNKNOWN, row(3));
+    assertTrue(bounds.runsNoPython("another application", STAGE, EPOCH));
+  }
+
   @Test
   void stageWithoutBoundsIsUnknown() {
     assertEquals(UNKNOWN, row(2));
