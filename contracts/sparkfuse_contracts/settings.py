@@ -16,6 +16,7 @@ from sparkfuse_contracts.links import docs_url
 from sparkfuse_contracts.properties_file import PropertiesFileError, read_properties
 
 FUSE_MODES = ("off", "shadow", "warn", "act")
+STATE_BACKENDS = ("rocksdb", "hashmap")
 DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_KAFKA_BOOTSTRAP": "127.0.0.1:19092",
     "SPARKFUSE_KAFKA_CONFIG": "",
@@ -30,6 +31,7 @@ DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_CONFIG": "",
     "SPARKFUSE_WINDOW_MS": "5000",
     "SPARKFUSE_CHECKPOINT_MS": "5000",
+    "SPARKFUSE_WINDOWS_STATE_BACKEND": STATE_BACKENDS[0],
     "SPARKFUSE_FLINK_LIBS": "build/flink-libs",
     "SPARKFUSE_SIGNING_KEY": "",
     "SPARKFUSE_APPROVE_KEY": "",
@@ -90,6 +92,7 @@ class Settings:
     config_file: Path | None
     window_ms: int
     checkpoint_ms: int
+    windows_state_backend: str
     flink_libs: Path
     signing_key_file: Path | None
     approve_key_file: Path | None
@@ -142,6 +145,9 @@ class Settings:
             config_file=read("SPARKFUSE_CONFIG", _config_file, "the path of a file that is there"),
             window_ms=read("SPARKFUSE_WINDOW_MS", _window, "milliseconds from 100 to 600000"),
             checkpoint_ms=read("SPARKFUSE_CHECKPOINT_MS", _window, "milliseconds from 100 to 600000"),
+            windows_state_backend=read(
+                "SPARKFUSE_WINDOWS_STATE_BACKEND", _backend, f"one of {', '.join(STATE_BACKENDS)}"
+            ),
             flink_libs=Path(values["SPARKFUSE_FLINK_LIBS"]),
             signing_key_file=read("SPARKFUSE_SIGNING_KEY", _optional_file, "the path of a key file that is there"),
             approve_key_file=read("SPARKFUSE_APPROVE_KEY", _optional_file, "the path of a key file that is there"),
@@ -278,3 +284,7 @@ def _config_file(text: str) -> Path | None:
 
 def _mode(text: str) -> str:
     return _checked(text, text in FUSE_MODES)
+
+
+def _backend(text: str) -> str:
+    return _checked(text, text in STATE_BACKENDS)

@@ -47,7 +47,9 @@ def remove_outdated(directory: Path, keep: int = RETAINED_CHECKPOINTS) -> None:
 
 
 def _complete(directory: Path) -> list[Path]:
-    found = [(age, path.parent) for path in directory.glob("*/chk-*/_metadata") if (age := _age_key(path)) is not None]
+    # A savepoint is renamed to a checkpoint after it was written.
+    paths = [path for kind in ("chk", "savepoint") for path in directory.glob(f"*/{kind}-*/_metadata")]
+    found = [(age, path.parent) for path in paths if (age := _age_key(path)) is not None]
     return [checkpoint for _, checkpoint in sorted(found, reverse=True)]
 
 

@@ -177,15 +177,17 @@ def _prepare_jvm(name: str, settings: Settings) -> None:
     if java is None or not Path(java).is_file():
         raise MissingPartError("Flink needs Java 17, but there is no java on PATH and none in JAVA_HOME")
     scratch, logs = (settings.home / "scratch" / name).absolute(), (settings.home / "logs").absolute()
+    arguments = os.environ.get("JVM_ARGS", DEFAULT_JVM_ARGS)
+    # A later start uses sparkfuse.job to find the JVM of a killed process.
+    required = [f"-Dsparkfuse.job={name}", f"-Djava.io.tmpdir={scratch}"]
+    if all(argument in arguments.split() for argument in required):
+        return  # the JVM of this process runs already, and uses the folders
     shutil.rmtree(scratch, ignore_errors=True)
     # RocksDB writes its logs here under new names at each start.
     for log in logs.glob(f"*_scratch_{name}_*_LOG*"):
         log.unlink(missing_ok=True)
     for folder in (scratch, logs):
         folder.mkdir(parents=True, exist_ok=True)
-    arguments = os.environ.get("JVM_ARGS", DEFAULT_JVM_ARGS)
-    # A later start uses sparkfuse.job to find the JVM of a killed process.
-    required = [f"-Dsparkfuse.job={name}", f"-Djava.io.tmpdir={scratch}"]
     os.environ["JVM_ARGS"] = " ".join([arguments, *(argument for argument in required if argument not in arguments)])
     # PyFlink appends this variable to the class path, where the jars are on a Flink cluster too. Flink finds the
     # reporters of a mini cluster only there.

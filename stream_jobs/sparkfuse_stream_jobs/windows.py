@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.settings import Settings
+from sparkfuse_stream_jobs.checkpoints import checkpoint_directory
 from sparkfuse_stream_jobs.environment import create_tables, fill, table_environment
 from sparkfuse_stream_jobs.job_metrics import add_job_metrics, serve_metrics
 from sparkfuse_stream_jobs.operator_uids import start
-from sparkfuse_stream_jobs.placement import runs_beside_job
+from sparkfuse_stream_jobs.placement import on_cluster, runs_beside_job
 from sparkfuse_stream_jobs.process import run_job
 from sparkfuse_stream_jobs.sources import require_topics, source_up
+from sparkfuse_stream_jobs.state_backend import OPTION, start_with_backend
 from sparkfuse_stream_jobs.ticks import DISCOVERY_MS, IDLE_MS, Ticks, ticks_sent
 
 if TYPE_CHECKING:
@@ -118,10 +120,7 @@ def submit(settings: Settings) -> Iterator[Any]:
     early = serve_metrics(settings, with_job=False) if beside and settings.source else None
     up = source_up(settings, early).set if early else None
     partitions = require_topics(settings, waits=early is not None)
-    environment, tables = table_environment(
-        settings.job_name("windows"), settings, mini_cluster={"taskmanager.memory.managed.size": MANAGED_MEMORY}
-    )
-    job = start(environment, define(tables, settings), UIDS)
+    job = _start(settings)
     if not beside:
         yield job
         return
@@ -130,6 +129,20 @@ def submit(settings: Settings) -> Iterator[Any]:
     sent = ticks_sent(early or serve_metrics(settings))
     with Ticks(settings, partitions, sent.inc, up):
         yield job
+
+
+def _start(settings: Settings) -> Any:
+    """Start the job, and return its client."""
+    name = settings.job_name("windows")
+
+    def start_with(backend: str) -> Any:
+        options = {"taskmanager.memory.managed.size": MANAGED_MEMORY, OPTION: backend}
+        environment, tables = table_environment(name, settings, mini_cluster=options)
+        return start(environment, define(tables, settings), UIDS)
+
+    if on_cluster():  # Flink's configuration decides
+        return start_with("")
+    return start_with_backend(checkpoint_directory(settings.home, name), settings.windows_state_backend, start_with)
 
 
 def main() -> int:

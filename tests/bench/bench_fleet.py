@@ -26,7 +26,7 @@ from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.metric_names import ROWS_TO_PYTHON
-from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.settings import STATE_BACKENDS, Settings
 from sparkfuse_contracts.topics import topics
 from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_rules.knowledge.baseline import LIMIT
@@ -78,6 +78,7 @@ def main() -> None:
         "--windows-jvm", default="-Xms256m -Xmn112m -Xmx1g -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError",
         help="JVM_ARGS of the windows job; the default includes the C2 compiler",
     )  # fmt: skip
+    parser.add_argument("--state-backend", choices=STATE_BACKENDS, default=STATE_BACKENDS[0], help="of the windows job")
     arguments = parser.parse_args()
     if not 0 <= arguments.history <= LIMIT:
         parser.error(f"--history must be between 0 and {LIMIT}, the limit of a baseline")
@@ -85,7 +86,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as bootstrap:
         settings = replace(
             Settings.from_environment({}), kafka_bootstrap=bootstrap, topic_prefix=PREFIX, home=Path(folder, "home"),
-            flink_libs=ROOT / "build" / "flink-libs",
+            flink_libs=ROOT / "build" / "flink-libs", windows_state_backend=arguments.state_backend,
         )  # fmt: skip
         ensure_topics(settings_of(bootstrap, PREFIX))
         stages = real_stages([*sorted(LOGS.glob("runs/healthy-*")), *sorted(LOGS.glob("detection/history-*"))])

@@ -30,9 +30,10 @@ from sparkfuse.stack.layout import Layout, Ports
 from sparkfuse.stack.process import Process
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated import fact_pb2, live_pb2
-from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.settings import STATE_BACKENDS, Settings
 from sparkfuse_stream_jobs import windows
 from sparkfuse_stream_jobs.environment import table_environment
+from sparkfuse_stream_jobs.state_backend import OPTION
 
 ROOT = Path(__file__).parents[2]
 APPLICATIONS = 20
@@ -54,11 +55,12 @@ def main() -> None:
     parser.add_argument(
         "--silent", type=int, default=0, help="measure only the CPU for this number of silent applications"
     )
+    parser.add_argument("--state-backend", choices=STATE_BACKENDS, default=STATE_BACKENDS[0])
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as bootstrap:
         settings = replace(
             Settings.from_environment({}), kafka_bootstrap=bootstrap, topic_prefix="bench", home=Path(folder, "home"),
-            flink_libs=ROOT / "build" / "flink-libs",
+            flink_libs=ROOT / "build" / "flink-libs", windows_state_backend=arguments.state_backend,
         )  # fmt: skip
         print(f"load before the start {os.getloadavg()[0]:.1f}", flush=True)
         if arguments.silent:
@@ -221,7 +223,12 @@ def end_offsets(settings: Settings, topic: str) -> list[int]:
 def run_case(settings: Settings, case: str, ends: list[int], name: str) -> tuple[float, float, int]:
     """Run a job on a limited number of facts to its end; return the JVM's CPU seconds, wall seconds and resident MB."""
     before, began = jvm_seconds(), time.monotonic()
-    _, tables = table_environment(name, settings, mini_cluster={"restart-strategy.type": "none"})
+    options = {
+        "restart-strategy.type": "none",
+        "taskmanager.memory.managed.size": windows.MANAGED_MEMORY,
+        OPTION: settings.windows_state_backend,
+    }
+    _, tables = table_environment(name, settings, mini_cluster=options)
     bounds = ";".join(f"partition:{number},offset:{end}" for number, end in enumerate(ends))
     statements = floor(tables, settings, bounds) if case == "floor" else whole(tables, settings, bounds)
     statements.execute().wait()
@@ -301,6 +308,7 @@ def running_job(
         "SPARKFUSE_KAFKA_BOOTSTRAP": settings.kafka_bootstrap,
         "SPARKFUSE_TOPIC_PREFIX": settings.topic_prefix,
         "SPARKFUSE_FLINK_LIBS": str(settings.flink_libs),
+        "SPARKFUSE_WINDOWS_STATE_BACKEND": settings.windows_state_backend,
         **(more or {}),
     }
     if jvm_args is not None:

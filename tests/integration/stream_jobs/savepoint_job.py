@@ -21,11 +21,13 @@ from typing import Any
 
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_stream_jobs import windows
+from sparkfuse_stream_jobs.checkpoints import checkpoint_directory
 from sparkfuse_stream_jobs.detect.__main__ import submit as submit_detect
 from sparkfuse_stream_jobs.detect.job import Options
 from sparkfuse_stream_jobs.environment import table_environment
 from sparkfuse_stream_jobs.operator_uids import start
 from sparkfuse_stream_jobs.process import run_job
+from sparkfuse_stream_jobs.state_backend import OPTION, start_with_backend
 from tests.integration.stream_jobs import next_release
 
 RELEASES: Mapping[str, tuple[Callable[[str, Settings], str], Mapping[str, str]]] = {
@@ -38,10 +40,15 @@ RELEASES: Mapping[str, tuple[Callable[[str, Settings], str], Mapping[str, str]]]
 @contextlib.contextmanager
 def submit_windows(release: str, settings: Settings) -> Iterator[Any]:
     """Start the windows job of a release, and yield its client."""
-    options = {"taskmanager.memory.managed.size": "64m"}
-    environment, tables = table_environment("windows", settings, mini_cluster=options)
     read, uids = RELEASES[release]
-    yield start(environment, windows.define(tables, settings, read), uids)
+
+    def start_with(backend: str) -> Any:
+        options = {"taskmanager.memory.managed.size": "64m", OPTION: backend}
+        environment, tables = table_environment("windows", settings, mini_cluster=options)
+        return start(environment, windows.define(tables, settings, read), uids)
+
+    directory = checkpoint_directory(settings.home, "windows")
+    yield start_with_backend(directory, settings.windows_state_backend, start_with)
 
 
 def stop_with_savepoint(client: Any, folder: str) -> str:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import psutil
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from sparkfuse.stack.topics import ensure_topics
@@ -100,6 +101,13 @@ class SavepointJob:
     def wait_until_ended(self) -> tuple[int, str]:
         """Wait until the job ends by itself, and return the exit code and the log."""
         return self._process.wait(START_SECONDS), self._log.read_text()
+
+    def kill(self) -> None:
+        """Kill the job and its JVM with SIGKILL."""
+        for each in psutil.Process(self._process.pid).children(recursive=True):
+            each.kill()
+        self._process.kill()
+        self._process.wait(START_SECONDS)
 
     def stop(self) -> None:
         """Stop the job without a savepoint, if it runs."""
