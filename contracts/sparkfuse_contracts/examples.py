@@ -30,6 +30,7 @@ MODULES: Mapping[str, str] = {
     "Receipt": "receipt_pb2",
     "Signal": "signal_pb2",
     "SignedMessage": "signed_message_pb2",
+    "StageExpectation": "stage_expectation_pb2",
 }
 # The generated module of each document. Documents are written to files and never sent.
 DOCUMENTS: Mapping[str, str] = {"Analysis": "analysis_pb2", "Comparison": "comparison_pb2"}

@@ -30,7 +30,7 @@ from sparkfuse_contracts.links import RUNNING_JOB_UID
 from sparkfuse_dashboards.query import DATASOURCE, ClickHouseQuery
 
 Kind = Literal["table", "timeseries", "stat"]
-Unit = Literal["text", "word", "ms", "bytes", "share", "times", "count", "time", "app_id", "runbook"]
+Unit = Literal["text", "word", "ms", "bytes", "share", "times", "count", "amount", "time", "app_id", "runbook"]
 # If the completeness is below this share, no finding is critical and the fuse does not act.
 COMPLETE = 0.99
 _UNITS: Mapping[Unit, str] = {
@@ -39,6 +39,7 @@ _UNITS: Mapping[Unit, str] = {
     "share": "percentunit",
     "times": "suffix:x",
     "count": "locale",
+    "amount": "short",
     "time": "dateTimeAsIsoNoDateIfToday",
 }
 _COLORS = {

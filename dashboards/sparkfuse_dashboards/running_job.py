@@ -73,11 +73,13 @@ def _queries() -> Row:
 def _stages() -> Row:
     stages = _panel(
         "stages", "Stages and their expected duration",
-        "Expected: the median of this stage in earlier runs of the job. "
+        "Expected, p95: the duration and its 95th percentile for the work of the stage, from earlier runs of the job; "
+        "empty for fewer than five runs. Cost: of the cores that the ended tasks used. "
         "Biggest task: its bytes divided by those of the median task.", "table",
         Column("stage"), Column("name"), Column("status", "word"), Column("elapsed", "ms"), Column("expected", "ms"),
-        Column("against_expected", "times"), Column("done", "share"), Column("running_tasks", "count"),
-        Column("failed_tasks", "count"), Column("work", "bytes"), Column("spilled", "bytes"),
+        Column("p95", "ms"), Column("against_expected", "times"), Column("cost", "amount"), Column("currency"),
+        Column("done", "share"), Column("running_tasks", "count"), Column("failed_tasks", "count"),
+        Column("work", "bytes"), Column("spilled", "bytes"),
         Column("biggest_task", "times"), Column("lost", "ms"), Column("completeness", "share", COMPLETE),
     )  # fmt: skip
     tasks = _panel(

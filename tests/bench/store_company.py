@@ -25,6 +25,7 @@ FIRING = 20
 FACT_DAYS = 29
 # The migrations whose statements fill tables that the loader derives.
 _DERIVED = ("0014_current_rows.sql", "0015_runs_and_hosts.sql")
+_TABLES = "SELECT name FROM system.tables WHERE database = currentDatabase()"
 # Rows of an application, by kind.
 LIVE_ROWS = {"application_started": 1, "application": 60, "stage": 100, "query": 20, "executor_added": 4,
              "executor": 120, "task": 40, "application_ended": 1}  # fmt: skip
@@ -88,7 +89,10 @@ def fill(client: Client, company: Company, *, derived: bool = True) -> Iterator[
 
     The statements of the migration fill the tables that the loader derives, if ``derived`` is true.
     """
+    there = {name for (name,) in client.query(_TABLES).result_rows}
     for rows in _statements(company):
+        if rows.table not in there:  # the store is of an earlier version
+            continue
         names = ", ".join(f"`{name}`" for name in rows.columns)
         values = ", ".join(f"{sql} AS `{name}`" for name, sql in rows.columns.items())
         client.command(
@@ -137,6 +141,8 @@ def _statements(company: Company) -> Iterator[_Rows]:
         yield _Rows("live", *everyone, each, columns, f"window_end_ms <= {company.end_ms}")
     yield _Rows("ended_stages", *everyone, 10, {**known, **_ENDED_STAGE, **_arrived("completed_ms")},
                 f"completed_ms <= {company.end_ms}")  # fmt: skip
+    yield _Rows("stage_expectations", *everyone, 10, {**known, **_EXPECTATION, **_arrived("window_end_ms")},
+                f"window_end_ms <= {company.end_ms}")  # fmt: skip
     yield _Rows("names", *everyone, 12, {**known, **_NAME, **_arrived("updated_ms")})
     yield _Rows("history", 0, company.applications // 10, 11, {**known, **_HISTORY, **_arrived("app_ended_ms")})
     minutes = (company.days * DAY_MS - RUN_MS) // MINUTE_MS
@@ -269,6 +275,29 @@ _ENDED_STAGE = {
     "elapsed_ms": f"{RUN_MS // 10} + cityHash64(number) % 30000",
     "work_bytes": "100000000 + cityHash64(number) % 9000000",
     "finished_cpu_ms": f"{RUN_MS // 10} * 12 + cityHash64(number, 1) % 100000",
+}
+_EXPECTATION = {
+    "window_end_ms": f"toInt64(start + (part + 1) * {RUN_MS // 10})",
+    "stage_id": "toInt32(part)",
+    "stage_attempt": "toInt32(0)",
+    "status": "'succeeded'",
+    "job_key": "concat('job-', toString(job))",
+    "run_key": "concat(app_id, '/1@', toString(start))",
+    "owner": "concat('user-', toString(job % 20))",
+    "team": "concat('team-', toString(job % 10))",
+    "stage_fingerprint": "lower(hex(cityHash64(job, part)))",
+    "stage_name": "concat('q', toString(intDiv(part, 5)), ': orders')",
+    "query_id": "intDiv(part, 5)",
+    "query_name": "concat('q', toString(intDiv(part, 5)), ': write parquet to lake/orders')",
+    "baseline_runs": "toInt64(20)",
+    "expected_ms": f"{RUN_MS // 10} + cityHash64(number) % 30000",
+    "expected_p95_ms": f"{RUN_MS // 5} + cityHash64(number) % 30000",
+    "work_measure": "'bytes'",
+    "deadline_ms": f"toInt64(start + {2 * RUN_MS})",
+    "deadline_source": "'history'",
+    "core_ms": f"{RUN_MS // 10} * 12 + cityHash64(number, 1) % 100000",
+    "cost": "core_ms / 3600000 * 0.05",
+    "currency": "'USD'",
 }
 _NAME = {
     "kind": "if(part < 10, 'stage', 'query')",

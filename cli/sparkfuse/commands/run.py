@@ -86,6 +86,8 @@ def _line(found: RunReport) -> str:
     run = found.run
     parts = [f"Started {moment(run.app_start_ms)}", f"took {duration(run.elapsed_ms) or '-'}"]
     parts.append(f"expected {expected_text(found.expected) or 'unknown'}")
+    if found.deadline_ms is not None:
+        parts.append(f"deadline {moment(found.deadline_ms)}{' (p95)' if found.deadline_source == 'history' else ''}")
     parts.append(f"cost {money(found.cost.amount, found.cost.currency) or 'unknown'}")
     return f"{', '.join(parts)}, completeness {share(run.completeness) or 'unknown'}."
 
@@ -141,8 +143,8 @@ def _print_queries(title: str, queries: Sequence[Query]) -> None:
 
 
 def _print_stages(title: str, stages: Sequence[StageReport]) -> None:
-    headings = ["stage", "name", "status", "tasks", "took", "expected, p95", "median task", "longest", "work",
-                "spilled", "completeness"]  # fmt: skip
+    headings = ["stage", "name", "status", "tasks", "took", "expected, p95", "cost", "median task", "longest",
+                "work", "spilled", "completeness"]  # fmt: skip
     print_table(
         title,
         headings,
@@ -154,6 +156,7 @@ def _print_stages(title: str, stages: Sequence[StageReport]) -> None:
                 f"{each.finished_tasks or 0}/{each.num_tasks or '?'}",
                 duration(each.elapsed_ms),
                 expected_text(report.expected),
+                money(report.cost, report.currency),
                 duration(each.duration_p50_ms),
                 duration(each.duration_max_ms),
                 size(each.work_bytes),

@@ -95,6 +95,16 @@ SHAPES: Mapping[str, Shape] = {
         partition=MONTH,
         indexes={"app_id": _IDS},
     ),
+    # One row for each stage attempt, also if the windows job lost its state: the row of the latest window remains.
+    "stage_expectations": Shape(
+        "StageExpectation",
+        ("app_id", "app_start_ms", "app_attempt", "stage_id", "stage_attempt"),
+        "window_end_ms",
+        400,
+        ("ifNull(cluster, 'default')", "ifNull(tenant, 'default')"),
+        partition=MONTH,
+        indexes={"app_id": _IDS},
+    ),
     # The history of all findings in the order of time; the table current_findings has the latest version of each.
     "findings": Shape(
         "Finding", ("updated_ms", "finding_id"), None, 400, partition=MONTH, indexes={"finding_id": _IDS}

@@ -73,6 +73,7 @@ FEEDS = (
     Feed("live", "live", "LiveRow", choice="row"),
     Feed("history", "history", "HistoryRow", choice="row"),
     Feed("names", "names", "DisplayName"),
+    Feed("expectations", "stage_expectations", "StageExpectation"),
     Feed("findings", "findings", "Finding", to_protobuf=_json(finding_pb2.Finding)),
     Feed("audit", "audit", "AuditRecord", to_protobuf=_json(audit_record_pb2.AuditRecord)),
     Feed("receipts", "receipts", "Receipt", to_protobuf=_json(receipt_pb2.Receipt)),

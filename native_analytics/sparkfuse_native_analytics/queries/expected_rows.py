@@ -1,4 +1,8 @@
-"""The durations that a run and its stages were expected to take, from the baselines of the job in the store."""
+"""The durations that a run and its stages were expected to take.
+
+The detect job published those of the stages of a live run. For the whole run, and for runs from event logs, they are
+computed from the baselines of the job in the store.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,10 @@ from clickhouse_connect.driver.client import Client
 
 from sparkfuse_native_analytics.queries.baseline_rows import Baseline, baselines, explained
 from sparkfuse_native_analytics.queries.run_rows import Run, Stage
+from sparkfuse_native_analytics.queries.stage_expectation_rows import StageExpectation, stage_expectations
 from sparkfuse_rules.knowledge.baseline_model import Expectation
 from sparkfuse_rules.knowledge.training_samples import APPLICATION
-from sparkfuse_rules.knowledge.work import Work
+from sparkfuse_rules.knowledge.work import NONE, Work
 
 MAX_BASELINES = 2_000
 
@@ -32,10 +37,14 @@ class ExpectedDuration:
 
 @dataclasses.dataclass(frozen=True)
 class ExpectedDurations:
-    """What is expected of a whole run for the usual work, and of its stages for their work, by id and attempt."""
+    """What is expected of a whole run for the usual work, and of its stages for their work, by id and attempt.
+
+    ``published`` has all that the detect job published about the stages.
+    """
 
     run: ExpectedDuration | None
     stages: Mapping[tuple[int, int], ExpectedDuration]
+    published: Mapping[tuple[int, int], StageExpectation]
 
 
 def expected_durations(client: Client, run: Run, stages: Sequence[Stage]) -> ExpectedDurations:
@@ -50,16 +59,28 @@ def expected_durations(client: Client, run: Run, stages: Sequence[Stage]) -> Exp
         for each in baselines(client, MAX_BASELINES, job_key=run.job_key)
         if _is_of(each, run)
     }
+    published = stage_expectations(client, run)
     found = {}
     for stage in stages:
+        place = (stage.stage_id, stage.stage_attempt)
         baseline = known.get(stage.stage_fingerprint or "")
-        if baseline is not None:
+        if (of_detect := _published(published.get(place))) is not None:
+            found[place] = of_detect
+        elif baseline is not None:
             work = Work(stage.work_bytes, stage.work_records) if stage.work_bytes or stage.work_records else None
             expected = _duration(explained(baseline, run.app_start_ms, work).expected)
             if expected is not None:
-                found[stage.stage_id, stage.stage_attempt] = expected
+                found[place] = expected
     whole = known.get(APPLICATION)
-    return ExpectedDurations(_duration(explained(whole, run.app_start_ms).expected) if whole else None, found)
+    of_run = _duration(explained(whole, run.app_start_ms).expected) if whole else None
+    return ExpectedDurations(of_run, found, published)
+
+
+def _published(record: StageExpectation | None) -> ExpectedDuration | None:
+    if record is None or record.expected_ms is None or record.expected_p95_ms is None:
+        return None
+    measure = record.work_measure or NONE
+    return ExpectedDuration(record.expected_ms, record.expected_p95_ms, record.baseline_runs or 0, measure)
 
 
 def _is_of(baseline: Baseline, run: Run) -> bool:

@@ -104,11 +104,11 @@ def list_stages(client: Client, app_id: str, limit: int, cursor: str = "") -> St
         return None
     following = [each for each in details.stages if (each.stage_id, each.stage_attempt) > (after[0], after[1])]
     shown = following[:limit]
-    expected = expected_durations(client, details.run, shown).stages
+    expected = expected_durations(client, details.run, shown)
     more = len(following) > limit
     return StageList(
         app_id,
-        [stage_report(each, expected.get((each.stage_id, each.stage_attempt))) for each in shown],
+        [stage_report(each, expected) for each in shown],
         len(details.stages),
         encode(STAGES, (shown[-1].stage_id, shown[-1].stage_attempt)) if more else None,
     )

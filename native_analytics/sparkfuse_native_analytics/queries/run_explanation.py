@@ -136,9 +136,7 @@ def explain_run(client: Client, app_id: str, limit: int) -> RunExplanation | Non
     run = details.run
     known = expected_durations(client, run, details.stages)
     compared = [
-        stage_report(each, known.stages.get((each.stage_id, each.stage_attempt)))
-        for each in details.stages
-        if (each.stage_id, each.stage_attempt) in known.stages
+        stage_report(each, known) for each in details.stages if (each.stage_id, each.stage_attempt) in known.stages
     ]
     excess = sorted(
         (found for each in compared for found in [_excess(each)] if found is not None and found.excess_ms > 0),

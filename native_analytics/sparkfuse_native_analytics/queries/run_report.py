@@ -8,7 +8,11 @@ from clickhouse_connect.driver.client import Client
 
 from sparkfuse_native_analytics.queries.allocation_rows import Allocation, allocation
 from sparkfuse_native_analytics.queries.executor_rows import Executor, executors
-from sparkfuse_native_analytics.queries.expected_rows import ExpectedDuration, expected_durations
+from sparkfuse_native_analytics.queries.expected_rows import (
+    ExpectedDuration,
+    ExpectedDurations,
+    expected_durations,
+)
 from sparkfuse_native_analytics.queries.finding_rows import Finding, FindingFilter, latest_findings
 from sparkfuse_native_analytics.queries.fuse_steps import FuseStep, fuse_steps
 from sparkfuse_native_analytics.queries.run_rows import Query, Run, Stage
@@ -40,11 +44,18 @@ class RunCost:
 
 @dataclass(frozen=True)
 class StageReport:
-    """A stage attempt, the duration that was expected for its work, and the excess over it in ms; None if unknown."""
+    """A stage attempt, the duration that was expected for its work, and the excess over it in ms; None if unknown.
+
+    ``core_ms`` is the core time of the stage's ended tasks, and ``cost`` what it has cost, in ``currency``.
+    """
 
     stage: Stage
     expected: ExpectedDuration | None
     excess_ms: int | None
+    query_name: str | None = None
+    core_ms: int | None = None
+    cost: float | None = None
+    currency: str | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +64,7 @@ class RunReport:
 
     ``queries`` and ``stages`` are the latest ones by id; ``findings`` are the latest first. ``expected`` is for the
     usual work of the job. ``executors`` has at most one row more than requested; no number of all executors is known.
+    ``deadline_ms`` is in ms since the epoch; ``deadline_source`` is setting, or history for the p95 of earlier runs.
     """
 
     run: Run
@@ -65,6 +77,8 @@ class RunReport:
     stages_total: int
     executors: list[Executor]
     fuse_steps: list[FuseStep]
+    deadline_ms: int | None = None
+    deadline_source: str | None = None
 
 
 def run_report(client: Client, app_id: str, prices: Prices | None, limit: int) -> RunReport | None:
@@ -77,6 +91,7 @@ def run_report(client: Client, app_id: str, prices: Prices | None, limit: int) -
         return None
     run, shown = details.run, details.stages[-limit:]
     expected = expected_durations(client, run, shown)
+    deadline = next((each for each in expected.published.values() if each.deadline_ms is not None), None)
     return RunReport(
         run=run,
         expected=expected.run,
@@ -84,10 +99,12 @@ def run_report(client: Client, app_id: str, prices: Prices | None, limit: int) -
         findings=findings_of_run(client, app_id),
         queries=details.queries[-limit:],
         queries_total=len(details.queries),
-        stages=[stage_report(each, expected.stages.get((each.stage_id, each.stage_attempt))) for each in shown],
+        stages=[stage_report(each, expected) for each in shown],
         stages_total=len(details.stages),
         executors=executors(client, run, limit + 1),
         fuse_steps=fuse_steps(client, MAX_STEPS, app_id=app_id),
+        deadline_ms=deadline.deadline_ms if deadline else None,
+        deadline_source=deadline.deadline_source if deadline else None,
     )
 
 
@@ -96,11 +113,16 @@ def findings_of_run(client: Client, app_id: str) -> list[Finding]:
     return latest_findings(client, FindingFilter(app_id=app_id), MAX_FINDINGS)
 
 
-def stage_report(stage: Stage, expected: ExpectedDuration | None) -> StageReport:
-    """Return a stage with its excess over the expected duration."""
-    known = expected is not None and stage.elapsed_ms is not None
-    excess = (stage.elapsed_ms or 0) - expected.expected_ms if known and expected else None
-    return StageReport(stage, expected, excess)
+def stage_report(stage: Stage, of_run: ExpectedDurations) -> StageReport:
+    """Return a stage with its excess over the expected duration, and its cost."""
+    place = (stage.stage_id, stage.stage_attempt)
+    expected, published = of_run.stages.get(place), of_run.published.get(place)
+    excess = stage.elapsed_ms - expected.expected_ms if expected and stage.elapsed_ms is not None else None
+    if published is None:
+        return StageReport(stage, expected, excess)
+    return StageReport(
+        stage, expected, excess, published.query_name, published.core_ms, published.cost, published.currency
+    )
 
 
 def run_cost(client: Client, app_id: str, prices: Prices | None) -> RunCost | None:

@@ -39,6 +39,22 @@ def cost_avoided(cost_so_far: float | None, elapsed_ms: int | None, remaining_ms
     return cost_so_far * remaining_ms / elapsed_ms
 
 
+def share_of_cost(cost_so_far: float | None, core_ms: int, allocated_core_ms: int) -> float | None:
+    """Return what some core time of an application has cost; None if the cost of the application is unknown.
+
+    share_of_cost = cost_so_far x core_ms / allocated_core_ms, so the costs of all stages and of the idle cores add up
+    to the cost of the application. Core time beyond the allocated time is a fault of the measurement and costs nothing.
+
+    Args:
+        cost_so_far: cost of the application so far.
+        core_ms: core time of the tasks of a part of the application.
+        allocated_core_ms: core time of all executors of the application so far.
+    """
+    if cost_so_far is None or allocated_core_ms <= 0:
+        return None
+    return cost_so_far * min(1.0, core_ms / allocated_core_ms)
+
+
 def readable_money(amount: float | None, currency: str) -> str:
     """Format an amount for people, such as ``12.50 USD``; ``unknown`` for None.
 

@@ -79,8 +79,12 @@ def job_of(message: LiveRow | Baseline | DisplayName) -> tuple[str, str, str]:
 
 def key_of_row(row: LiveRow) -> BaselineKey:
     """Return the key of the row's baseline."""
-    fingerprint = APPLICATION if row.HasField("application") else row.stage.stage_fingerprint
-    return BaselineKey(*job_of(row), fingerprint)
+    return key_of_run(row) if row.HasField("application") else BaselineKey(*job_of(row), row.stage.stage_fingerprint)
+
+
+def key_of_run(row: LiveRow) -> BaselineKey:
+    """Return the key of the baseline of the row's whole application."""
+    return BaselineKey(*job_of(row), APPLICATION)
 
 
 def started_ms(row: LiveRow) -> int:

@@ -83,6 +83,7 @@ UIDS: Mapping[str, str] = {
     "20_sink": r"^baselines_records\[",
     "22_sink": r"^names_records\[",
     "stage-bounds-sink": r"^learned_bounds\[",
+    "expectations-sink": r"^expectations_records\[",
 }
 # The sizes of PyFlink's own caches. These caches contain only the writes of a bundle; reads use state/state_cache.py.
 PYTHON_STATE: Mapping[str, str] = {
@@ -121,6 +122,8 @@ def build(settings: Settings, catalog: Catalog, options: Options) -> tuple[Strea
     tables.create_temporary_view("stage_bounds", tables.sql_query(bounds_sql(rows)))
     tables.execute_sql("CREATE TABLE learned_bounds (`app_key` STRING) WITH ('connector' = 'blackhole')")
     statements.add_insert_sql(f"INSERT INTO learned_bounds {learned_sql('stage_bounds', run)}")
+    of_stages = f"SELECT record_key, payload FROM {rows} WHERE record_kind = 'expectation'"
+    statements.add_insert_sql(_insert(tables, settings, "expectations", of_stages, "BYTES"))
     return environment, statements
 
 
@@ -149,7 +152,7 @@ def _define(tables: StreamTableEnvironment, settings: Settings) -> None:
 
 
 def _rows_with_expectations(tables: StreamTableEnvironment, settings: Settings, catalog: Catalog, run: str) -> str:
-    """Return the view of rows with their identity and expectations, of baselines, names, and bounds of stages."""
+    """Return the view of rows with identity and expectations, of baselines, names, and bounds and expectations."""
     from pyflink.common import Types
 
     from sparkfuse_stream_jobs.detect.operators.across_runs_operator import AcrossRuns

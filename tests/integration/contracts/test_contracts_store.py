@@ -26,6 +26,7 @@ TOPICS = {
         name: name
         for name in ("facts", "live", "findings", "baselines", "feedback", "audit", "receipts", "history", "names")
     },
+    "stage_expectations": "expectations",
     "dead_letters": "dead-letters",
 }
 # Ticks belong to no application, and the kind undecodable exists only in Flink.

@@ -33,24 +33,6 @@ def live_rows() -> list[LiveRow]:
     return [*rows, again, *before]
 
 
-def ended_stages() -> pa.Table:
-    """Return the rows of stage 7 in four earlier runs: 30 s, 31 s, 50 s, and a run that failed after 900 s."""
-    taken = {1: 30_000, 2: 31_000, 3: 50_000, 4: 900_000}
-    return pa.table({
-        "app_id": [f"app-before-{days}" for days in taken],
-        "app_start_ms": [START_MS - days * DAY_MS for days in taken],
-        "app_attempt": pa.array([1] * len(taken), pa.int32()),
-        "row_seq": list(taken),
-        "stage_id": pa.array([7] * len(taken), pa.int32()),
-        "stage_attempt": pa.array([0] * len(taken), pa.int32()),
-        "name": ["save at orders.py:88"] * len(taken),
-        "status": ["failed" if days == 4 else "succeeded" for days in taken],
-        "elapsed_ms": list(taken.values()),
-        "kafka_partition": pa.array([0] * len(taken), pa.int32()),
-        "kafka_offset": list(taken),
-    })  # fmt: skip
-
-
 def _application_before(days: int) -> LiveRow:
     row = _row_before("app_live", days)
     row.application.name = f"nightly_orders 2026-11-{21 - days}"
@@ -78,12 +60,11 @@ def fill(client: Client) -> None:
         "live": live_rows(),
         **{
             name: examples(tables()[name].message).values()
-            for name in ("findings", "audit", "receipts", "dead_letters", "names")
+            for name in ("findings", "audit", "receipts", "dead_letters", "names", "stage_expectations")
         },
     }
     for table, rows in messages.items():
         insert(client, table, arrow_rows(table, rows))
-    client.insert_arrow("ended_stages", ended_stages())
     day = START_MS // DAY_MS
     client.command("INSERT INTO job_days (job_key, day, cluster, tenant, team, runs, failed_runs) "
                    f"SELECT 'nightly_orders', toDate({day}), 'prod-eu', 'orders', '', 3, 1")  # fmt: skip

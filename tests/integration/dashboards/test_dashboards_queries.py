@@ -60,8 +60,8 @@ def test_panel_is_empty_for_unknown_application(fleet_store, panel) -> None:
         assert _ask(fleet_store, panel, "it's \\ none").result_rows in ([], ())
 
 
-def test_stages_are_compared_with_earlier_runs(fleet_store) -> None:
-    """Stage 7 is compared with the median of its successful earlier runs; a duplicate row counts once."""
+def test_stages_are_compared_with_their_expectation(fleet_store) -> None:
+    """Stage 7 has the expected duration and cost that the detect job published; a duplicate row counts once."""
     panel = _panel(running_job(), "Stages and their expected duration")
     rows = {row["stage"]: row for row in _ask(fleet_store, panel).named_results()}
     seventh = rows["7.0"]
@@ -69,8 +69,10 @@ def test_stages_are_compared_with_earlier_runs(fleet_store) -> None:
     assert seventh["elapsed"] == 58_700
     assert seventh["expected"] == 31_000
     assert seventh["against_expected"] == pytest.approx(58.7 / 31)
+    assert (seventh["p95"], seventh["cost"], seventh["currency"]) == (39_500, 0.0083, "USD")
     assert seventh["done"] == pytest.approx(118 / 200)
     assert rows["0.0"]["expected"] is None
+    assert rows["0.0"]["cost"] is None
     assert rows["0.0"]["work"] is None
     assert rows["0.0"]["spilled"] is None
     assert len(rows) == 2

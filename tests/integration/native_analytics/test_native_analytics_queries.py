@@ -14,7 +14,7 @@ from google.protobuf import json_format
 from typer.testing import CliRunner
 
 from sparkfuse.commands.application import application
-from sparkfuse_contracts.generated import fact_pb2, history_pb2, live_pb2, names_pb2
+from sparkfuse_contracts.generated import fact_pb2, history_pb2, live_pb2, names_pb2, stage_expectation_pb2
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics import queries
 from sparkfuse_native_analytics.loader.batch import Batch, Records, make_batch
@@ -24,13 +24,15 @@ from sparkfuse_native_analytics.store.migrate import migrate
 
 FOLDERS = {"facts": "fact", "live": "live_row", "findings": "finding", "audit": "audit_record", "receipts": "receipt",
            "baselines": "baseline", "feedback": "feedback",
-           "dead_letters": "dead_letter", "history": "history_row", "names": "display_name"}  # fmt: skip
+           "dead_letters": "dead_letter", "history": "history_row", "names": "display_name",
+           "stage_expectations": "stage_expectation"}  # fmt: skip
 NOT_STORED = ("tick", "undecodable")
 CLASSES = {
     "facts": fact_pb2.Fact,
     "live": live_pb2.LiveRow,
     "history": history_pb2.HistoryRow,
     "names": names_pb2.DisplayName,
+    "stage_expectations": stage_expectation_pb2.StageExpectation,
 }
 
 
@@ -110,6 +112,19 @@ def test_ended_stages_has_only_ended_stages(filled: Client) -> None:
 
     assert filled.command("SELECT count() FROM ended_stages FINAL") == filled.command(wanted) > 0
     assert filled.command("SELECT count() FROM ended_stages WHERE status = 'running' OR finished_tasks IS NULL") == 0
+
+
+def test_stage_of_a_run_has_what_detection_published(filled: Client) -> None:
+    """The report of a run has the expected duration, cost and deadline that the detect job published."""
+    report = queries.run_report(filled, "app-20261121020000-0042", None, 100)
+    assert report is not None
+    [stage] = [each for each in report.stages if (each.stage.stage_id, each.stage.stage_attempt) == (7, 0)]
+
+    assert stage.expected == queries.ExpectedDuration(31_000, 39_500, 12, "bytes")
+    assert stage.excess_ms == (stage.stage.elapsed_ms or 0) - 31_000
+    assert (stage.query_name, stage.core_ms) == ("q2: write parquet to lake/orders", 503_400)
+    assert (stage.cost, stage.currency) == (0.0083, "USD")
+    assert (report.deadline_ms, report.deadline_source) == (1_795_230_000_000, "setting")
 
 
 def test_queries_return_the_examples(filled: Client) -> None:

@@ -16,6 +16,7 @@ from pyflink.datastream import KeyedProcessFunction, RuntimeContext
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.generated.names_pb2 import DisplayName
+from sparkfuse_contracts.generated.stage_expectation_pb2 import StageExpectation
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_rules.knowledge.hosts import HostObservations
@@ -37,6 +38,7 @@ from sparkfuse_stream_jobs.detect.operators.records import (
     read_stage,
     split_record,
 )
+from sparkfuse_stream_jobs.detect.stage_expectations import PublishedExpectations, StageContext, expectation_of
 from sparkfuse_stream_jobs.detect.state.codec import message_codec, record_codec
 from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactory
 
@@ -44,12 +46,13 @@ from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactor
 HOSTS_TTL = timedelta(days=7)
 # The kinds of records that AcrossRuns emits.
 ROWS_RECORD, BASELINE_RECORD, NAME_RECORD, BOUNDS_RECORD = "rows", "baseline", "name", "bounds"
+EXPECTATION_RECORD = "expectation"
 log = logging.getLogger(__name__)
 
 
 @dataclass
 class _Outputs:
-    """What one batch results in: rows, baselines, names, and by application the bounds of stages.
+    """What one batch results in: rows, baselines, names, expectations, and by application the bounds of stages.
 
     A batch may contain several samples of one stage: only the last baseline is published.
     """
@@ -57,12 +60,14 @@ class _Outputs:
     rows: list[bytes] = field(default_factory=list)
     learned: dict[str, Baseline] = field(default_factory=dict)
     names: list[bytes] = field(default_factory=list)
+    expectations: list[StageExpectation] = field(default_factory=list)
     bounds: dict[str, list[bytes]] = field(default_factory=dict)
 
 
 class AcrossRuns(KeyedProcessFunction):
-    """A Flink operator: batches of kind and content, by job or cluster -> rows, baselines, names and bounds of stages.
+    """A Flink operator: batches of kind and content, by job or cluster -> rows, baselines, names and records of stages.
 
+    The records of stages are their bounds, which the JVM reads, and their expectations, which the store gets.
     Stores the data that is kept after a run ends: the baselines of a job, the costs that its runs reported, and the
     observations on a cluster's hosts.
     Jobs and clusters share one operator, because a separate operator for hosts would receive every row and use only a
@@ -80,6 +85,7 @@ class AcrossRuns(KeyedProcessFunction):
         self._published = BaselineFollower(self._settings, cleans=cleans)
         self._host_reports = host_report_codec()
         self._timers: set[tuple[str, int]] = set()
+        self._expectations = PublishedExpectations()
         of_job = StateFactory(runtime_context, self._scope, "job", BASELINE_TTL)
         # Baselines are not cached, because running stages request fits, and fits have a separate cache.
         stored = of_job.map_state("baselines", message_codec(Baseline), cached=False)
@@ -109,12 +115,14 @@ class AcrossRuns(KeyedProcessFunction):
             yield Row(BOUNDS_RECORD, application, None, join_records(several))
         for content in outputs.names:
             yield Row(NAME_RECORD, DisplayName.FromString(content).app_id, None, content)
+        for record in outputs.expectations:
+            yield Row(EXPECTATION_RECORD, record.app_id, None, record.SerializeToString())
 
     def _process(self, kind: bytes, content: bytes, outputs: _Outputs, ctx: KeyedProcessFunction.Context) -> None:
         if kind == PASSED:
             outputs.rows.append(content)
         elif kind == STAGE:
-            outputs.rows.append(self._stage(content, outputs.bounds))
+            outputs.rows.append(self._stage(content, outputs))
         elif kind == ROW:
             outputs.rows.append(self._with_expectations(LiveRow.FromString(content), content).SerializeToString())
         elif kind == BASELINE:
@@ -157,15 +165,25 @@ class AcrossRuns(KeyedProcessFunction):
         self._published.add_own_record(content)
         return Row(BASELINE_RECORD, key.decode() if key else None, content.decode(), None)
 
-    def _stage(self, message: bytes, bounds: dict[str, list[bytes]]) -> bytes:
-        """Return the row of a stage with its expected values, and add the bounds of the stage to ``bounds``."""
-        content, tasks = read_stage(message)
+    def _stage(self, message: bytes, outputs: _Outputs) -> bytes:
+        """Return the row of a stage with its expected values, and add its bounds and expectation to ``outputs``."""
+        content, context = read_stage(message)
         row = self._with_expectations(LiveRow.FromString(content), content)
         fits = (self._baselines.fit(baselines.key_of_row(each), baselines.started_ms(each)) for each in [row])
         for fitted in usable(fits, self._letters, content):
-            if found := stage_bounds.bounds_of(row, tasks, fitted):
-                bounds.setdefault(stage_bounds.application_key(row), []).append(stage_bounds.encode(found))
+            if found := stage_bounds.bounds_of(row, context.unprojected_tasks, fitted):
+                application = stage_bounds.application_key(row)
+                outputs.bounds.setdefault(application, []).append(stage_bounds.encode(found))
+        if self._expectations.is_due(row, context):
+            records = (self._expectation(each, context) for each in [row])
+            outputs.expectations += usable(records, self._letters, content)
         return row.SerializeToString()
+
+    def _expectation(self, row: LiveRow, context: StageContext) -> StageExpectation:
+        of_run = None
+        if not row.HasField("run_deadline_ms"):
+            of_run = self._baselines.fit(baselines.key_of_run(row), row.app_start_ms)
+        return expectation_of(row, context, self._prices, of_run)
 
     def _with_expectations(self, row: LiveRow, content: bytes) -> LiveRow:
         if row.HasField("query"):

@@ -36,9 +36,10 @@ from sparkfuse_stream_jobs.detect.operators.records import (
     split_record,
     stage_message,
 )
-from sparkfuse_stream_jobs.detect.queries import plan_codec
+from sparkfuse_stream_jobs.detect.queries import plan_codec, query_of
 from sparkfuse_stream_jobs.detect.reported_costs import has_costs
 from sparkfuse_stream_jobs.detect.stage_bounds import tasks_without_projection
+from sparkfuse_stream_jobs.detect.stage_expectations import StageContext
 from sparkfuse_stream_jobs.detect.state import run_state
 from sparkfuse_stream_jobs.detect.state.codec import integer_codec, message_codec, record_codec
 from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactory
@@ -125,14 +126,20 @@ class Identify(KeyedProcessFunction):
                 return None
             content = output.SerializeToString()
             if kind == "stage":
-                slots = run_state.application_of(self._state).slots
-                return job_state_key(output), stage_message(content, tasks_without_projection(slots))
+                return job_state_key(output), stage_message(content, self._context(output))
             uses_job = kind == "application" or (kind == "query" and has_costs(output.query))
             return job_state_key(output), (ROW if uses_job else PASSED) + content
         if isinstance(output, Baseline):
             return job_state_key(output), BASELINE + output.SerializeToString()
         log.warning("%s", output.text)
         return None
+
+    def _context(self, row: LiveRow) -> StageContext:
+        application = run_state.application_of(self._state)
+        query_id = row.stage.sql_execution_id if row.stage.HasField("sql_execution_id") else None
+        query = query_of(query_id, self._state)
+        name = query.name if query else ""
+        return StageContext(tasks_without_projection(application.slots), application.task_cpus, name)
 
     def _outputs(self, content: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[identify.Output]:
         row = parsed(LiveRow, content)

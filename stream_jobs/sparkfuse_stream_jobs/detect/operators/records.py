@@ -16,6 +16,7 @@ from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_rules.knowledge.hosts import HostProblem
 from sparkfuse_stream_jobs.detect.baselines import job_of
 from sparkfuse_stream_jobs.detect.host_observations import HostReport
+from sparkfuse_stream_jobs.detect.stage_expectations import StageContext
 from sparkfuse_stream_jobs.detect.state.codec import Codec, unpickle
 
 # The first byte of each message from Identify to AcrossRuns shows what it contains, in this order: a row of an
@@ -24,7 +25,8 @@ from sparkfuse_stream_jobs.detect.state.codec import Codec, unpickle
 ROW, STAGE, PASSED, BASELINE, HOSTS, NAME = b"r", b"s", b"p", b"b", b"h", b"n"
 _SEPARATOR = "\x1f"
 _LENGTH = struct.Struct(">I")
-_TASKS = struct.Struct(">q")
+# Before the row of a stage: the fields of StageContext, and the length of the name of the query.
+_CONTEXT = struct.Struct(">qqI")
 
 
 def join_records(contents: Iterable[bytes]) -> bytes:
@@ -41,14 +43,17 @@ def split_record(record: bytes) -> Iterator[bytes]:
         yield record[at - length : at]
 
 
-def stage_message(content: bytes, tasks: int) -> bytes:
-    """Return the message of a stage's row; ``tasks`` of the stage may succeed before it is projected."""
-    return STAGE + _TASKS.pack(tasks) + content
+def stage_message(content: bytes, context: StageContext) -> bytes:
+    """Return the message of a stage's row."""
+    name = context.query_name.encode()
+    return STAGE + _CONTEXT.pack(context.unprojected_tasks, context.task_cpus, len(name)) + name + content
 
 
-def read_stage(content: bytes) -> tuple[bytes, int]:
-    """Return the row and the number of tasks of a message of a stage, without its first byte."""
-    return content[_TASKS.size :], _TASKS.unpack_from(content)[0]
+def read_stage(message: bytes) -> tuple[bytes, StageContext]:
+    """Return the row and the context of a message of a stage, without its first byte."""
+    tasks, task_cpus, length = _CONTEXT.unpack_from(message)
+    start = _CONTEXT.size + length
+    return message[start:], StageContext(tasks, task_cpus, message[_CONTEXT.size : start].decode())
 
 
 def job_state_key(message: LiveRow | Baseline | DisplayName) -> str:
