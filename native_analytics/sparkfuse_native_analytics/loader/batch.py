@@ -62,7 +62,8 @@ def make_batch(feed: Feed, records: Records, topic_id: str) -> Batch:
     rows, kept, lacking = _with_keys(feed, rows, kept)
     reasons |= lacking
     own = _table(feed, rows, records.partition, records.offsets[kept])
-    derived = tuple(derive(own) for derive in DERIVED.get(feed.table, ()))
+    # Without rows, as after a batch of ticks only, the table has no columns either.
+    derived = tuple(derive(own) for derive in DERIVED.get(feed.table, ())) if own.num_rows else ()
     return Batch(
         tables=tuple((name, table) for name, table in (*derived, (feed.table, own)) if table.num_rows),
         rejected=tuple(_rejected(records, index, reasons[index]) for index in sorted(reasons)),
