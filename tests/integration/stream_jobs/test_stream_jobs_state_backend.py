@@ -15,7 +15,7 @@ from tests.integration.stream_jobs.upgrade_facts import APP_ID, TASKS, facts_aft
 from tests.integration.stream_jobs.windows_seen import Seen
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.long]
 
 
 def test_changed_state_backend_keeps_all_sums(kafka_bootstrap: str, repository: Path, tmp_path: Path) -> None:

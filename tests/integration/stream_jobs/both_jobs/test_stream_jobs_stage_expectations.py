@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from tests.unit.stream_jobs.detect_rows import SCAN_AND_EXCHANGE
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
-JOB, MINUTE_MS, HOUR_MS, WALL_MS = "nightly/expected", 60_000, 3_600_000, 60_000
+MINUTE_MS, HOUR_MS, WALL_MS = 60_000, 3_600_000, 60_000
 TASKS, CORES, RUNS = 4, 4, 6
 PRICES = Prices("USD", 1.0, 1.0, "of the test")
 # The first stage of the query has ended, and the second one runs.
@@ -126,18 +127,18 @@ def report_of(store: Client, app_id: str, status: str) -> RunReport | None:
     return found if there else None
 
 
-def learn(bootstrap: str, topic: str, detect: DetectJob, now_ms: int) -> None:
-    """Send the earlier runs, one an hour, and wait until their stages and the application have a baseline."""
+def learn(bootstrap: str, topic: str, detect: DetectJob, job: str, now_ms: int) -> None:
+    """Send the earlier runs of a job, one an hour, and wait until their stages and the application have a baseline."""
     for number in range(RUNS):
         start_ms = now_ms - (RUNS + 1 - number) * HOUR_MS
-        run = NightlyRun(bootstrap, topic, f"before-{number}", start_ms, job=JOB, team="orders")
+        run = NightlyRun(bootstrap, topic, f"{job}-{number}", start_ms, job=job, team="orders")
         run.end_stage(ENDED)
         run.start_stage(LIVE)
         run.end_stage(LIVE)
         run.end()
 
     def learned() -> bool:
-        newest = {each.stage_fingerprint: each for each in detect.baselines() if each.job_key == JOB}
+        newest = {each.stage_fingerprint: each for each in detect.baselines() if each.job_key == job}
         return len(newest) == 3 and all(len(each.samples) == RUNS for each in newest.values())
 
     wait_for(learned, ANSWER_SECONDS, "the baselines of both stages and of the application")
@@ -151,38 +152,44 @@ def test_live_and_ended_stages_have_their_expectation(
     The first run has what is known without history, and neither expected values nor a deadline.
     """
     now_ms = time.time_ns() // 1_000_000
-    learn(kafka_bootstrap, f"{prefix}.facts", detect, now_ms)
+    job = f"nightly-{uuid.uuid4().hex[:8]}"  # a second attempt must not see the runs of the first one
+    app_id = f"{job}-judged"
+    learn(kafka_bootstrap, f"{prefix}.facts", detect, job, now_ms)
     run = NightlyRun(
-        kafka_bootstrap, f"{prefix}.facts", "judged", now_ms - WALL_MS - MINUTE_MS,
-        job=JOB, team="orders", owner="ann@example.com", deadline="2h",
+        kafka_bootstrap, f"{prefix}.facts", app_id, now_ms - WALL_MS - MINUTE_MS,
+        job=job, team="orders", owner="ann@example.com", deadline="2h",
     )  # fmt: skip
     run.end_stage(ENDED)
     run.start_stage(LIVE)
-    running = wait_for(lambda: report_of(store, "judged", "running"), ANSWER_SECONDS, "the running stage")
-    wait_for(lambda: judged(store, "judged").get(LIVE), ANSWER_SECONDS, "the record of the running stage")
-    live, running = judged(store, "judged"), report_of(store, "judged", "running") or running
+    running = wait_for(lambda: report_of(store, app_id, "running"), ANSWER_SECONDS, "the running stage")
+    wait_for(
+        lambda: judged(store, app_id).get(LIVE, {}).get("status") == "running",
+        ANSWER_SECONDS,
+        "the record of the running stage",
+    )
+    live, running = judged(store, app_id), report_of(store, app_id, "running") or running
     run.end_stage(LIVE)
     run.end()
-    wait_for(lambda: judged(store, "judged")[LIVE]["status"] == "succeeded", ANSWER_SECONDS, "the record of the end")
-    ended = judged(store, "judged")
-    report = wait_for(lambda: report_of(store, "judged", "succeeded"), ANSWER_SECONDS, "the ended stage")
-    first = judged(store, "before-0")[ENDED]
+    wait_for(lambda: judged(store, app_id)[LIVE]["status"] == "succeeded", ANSWER_SECONDS, "the record of the end")
+    ended = judged(store, app_id)
+    report = wait_for(lambda: report_of(store, app_id, "succeeded"), ANSWER_SECONDS, "the ended stage")
+    first = judged(store, f"{job}-0")[ENDED]
 
     for found, shown in ((live, running), (ended, report)):
         assert shown is not None
-        assert_complete(found, run)
+        assert_complete(found, run, job)
         assert_shown(shown, found)
     assert [row["core_ms"] for row in live.values()] == [TASKS * WALL_MS, (TASKS - 1) * WALL_MS]
     assert [row["core_ms"] for row in ended.values()] == [TASKS * WALL_MS] * 2
     assert {first["baseline_runs"], first["expected_ms"], first["deadline_ms"]} == {None}
-    assert (first["job_key"], first["team"], first["status"]) == (JOB, "orders", "succeeded")
+    assert (first["job_key"], first["team"], first["status"]) == (job, "orders", "succeeded")
 
 
-def assert_complete(found: dict[int, dict[str, Any]], run: NightlyRun) -> None:
+def assert_complete(found: dict[int, dict[str, Any]], run: NightlyRun, job: str) -> None:
     """Assert that both stages have all values, and that the expected values are those of the earlier runs."""
     assert [(row["stage_id"], name) for row in found.values() for name, value in row.items() if value is None] == []
     assert {(row["job_key"], row["owner"], row["team"], row["query_id"]) for row in found.values()} == {
-        (JOB, "ann@example.com", "orders", 5)
+        (job, "ann@example.com", "orders", 5)
     }
     assert {(row["baseline_runs"], row["deadline_ms"]) for row in found.values()} == {
         (RUNS, run.start_ms + 2 * HOUR_MS)
