@@ -78,7 +78,10 @@ def is_same_origin(fetch_site: str | None, origin: str | None, host: str) -> boo
     """
     if fetch_site is not None:
         return fetch_site == "same-origin"
-    return origin is not None and urlsplit(origin).netloc.lower() == host.lower()
+    try:
+        return origin is not None and urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:  # not an address
+        return False
 
 
 async def _form(request: Request) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import ipaddress
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ MAX_NAME = 200
 """Characters of a person's name."""
 _KEYS = ("user_header", "groups_header", "proxies", "viewers", "operators")
 _OPEN_PATHS = ("/healthz",)
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # a token of HTTP
 _EVERYBODY = "*"
 _GROUP = "group:"
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -74,9 +76,10 @@ class Login:
 
 
 def read_login(path: Path | None) -> Login | None:
-    """Return the section ``login`` of sparkfuse.yaml; None if it is absent. Raises RuleError."""
-    content = read_section(path, SECTION) if path else {}
-    return _login(f"{path}: {SECTION}", content) if content else None
+    """Return the section ``login`` of sparkfuse.yaml; None if it is absent. Raises RuleError, also if it is empty."""
+    if path is None or SECTION not in strict_yaml.read_mapping(path):
+        return None
+    return _login(f"{path}: {SECTION}", read_section(path, SECTION))
 
 
 def _login(place: str, value: Mapping[str, Any]) -> Login:
@@ -85,15 +88,25 @@ def _login(place: str, value: Mapping[str, Any]) -> Login:
         if key not in content:
             raise RuleError(f"{place}: needs {key}")
     groups = content.get("groups_header")
+    proxies = tuple(_network(f"{place}.proxies", each) for each in _texts(f"{place}.proxies", content["proxies"]))
+    if not proxies:
+        raise RuleError(f"{place}.proxies: must name at least one address")
     return Login(
-        user_header=strict_yaml.text(f"{place}.user_header", content["user_header"]).lower(),
-        groups_header=None if groups is None else strict_yaml.text(f"{place}.groups_header", groups).lower(),
-        proxies=tuple(_network(f"{place}.proxies", each) for each in _texts(f"{place}.proxies", content["proxies"])),
+        user_header=_header_name(f"{place}.user_header", content["user_header"]),
+        groups_header=None if groups is None else _header_name(f"{place}.groups_header", groups),
+        proxies=proxies,
         members={
             Role.VIEWER: frozenset(_texts(f"{place}.viewers", content.get("viewers", [_EVERYBODY]))),
             Role.OPERATOR: frozenset(_texts(f"{place}.operators", content.get("operators", []))),
         },
     )
+
+
+def _header_name(place: str, value: object) -> str:
+    name = strict_yaml.text(place, value)
+    if not _HEADER_NAME.fullmatch(name):
+        raise RuleError(f"{place}: must be the name of an HTTP header, but is {name!r}")
+    return name.lower()
 
 
 def _texts(place: str, value: object) -> list[str]:
@@ -140,9 +153,10 @@ def _identify(login: Login, scope: Scope) -> Person | PlainTextResponse:
     if len(names) != 1 or not names[0].strip() or len(names[0]) > MAX_NAME:
         return PlainTextResponse(f"The proxy must name one person in the header {login.user_header}.\n", 401)
     name = names[0].strip()
-    groups = [
-        group.strip() for value in _header(scope, login.groups_header) for group in value.split(",") if group.strip()
-    ]
+    lists = _header(scope, login.groups_header)
+    if len(lists) > 1:  # a client may have added one
+        return PlainTextResponse(f"The proxy must send at most one header {login.groups_header}.\n", 401)
+    groups = [group.strip() for group in ",".join(lists).split(",") if group.strip()]
     role = login.role_of(name, groups)
     if role is None:
         return PlainTextResponse("You have no role in this console; ask its owner to add you to viewers.\n", 403)

@@ -115,7 +115,10 @@ def append(settings: Settings, topic: str, key: str, content: bytes) -> None:
             },
         )
     )
-    producer.produce(topic_name(topic, settings.topic_prefix), content, key.encode(), on_delivery=delivered)
+    try:
+        producer.produce(topic_name(topic, settings.topic_prefix), content, key.encode(), on_delivery=delivered)
+    except (KafkaException, BufferError) as error:  # such as a record that is too large
+        raise TopicError(f"the record cannot be sent to {topic}: {error}") from error
     left = producer.flush(ANSWER_SECONDS + 1)
     if left or failed:
         reason = failed[0] if failed else "the broker does not answer"

@@ -90,7 +90,7 @@ def show(site: Site, request: Request) -> Response:
         demoted=demoted,
         verdicts=verdicts,
         may_act=may_act(request),
-        recorded=parameters.choice(request, "recorded", ("", *VERDICTS)),
+        recorded=parameters.choice(request, "recorded", ("", *VERDICTS)) if may_act(request) else "",
         verdict_choices=VERDICTS,
         note_characters=NOTE_CHARACTERS,
         # People copy the commands, and the id comes from the store.

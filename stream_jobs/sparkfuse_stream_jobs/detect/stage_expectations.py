@@ -19,9 +19,9 @@ from sparkfuse_rules.prices import Prices
 from sparkfuse_stream_jobs.detect.finding_costs import cost_until
 from sparkfuse_stream_jobs.detect.forecast import FROM_HISTORY, FROM_SETTING
 
-# Maximum number of running stage attempts whose published values are kept; beyond it, the ones that were published
-# first are published again.
-MAX_STAGES = 20_000
+# Maximum number of running stage attempts whose published values are kept, for 1,500 applications with 20 running
+# stages each; beyond it, those that had no row for the longest time are published again.
+MAX_STAGES = 60_000
 # A running stage is published again if a number has changed by more than this share of its published value.
 CHANGED_SHARE = 0.2
 _OF_ROW = ("cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "job_key", "run_key", "owner",
@@ -97,6 +97,7 @@ class PublishedExpectations:
         numbers = (stage.expected_ms, stage.expected_p95_ms, stage.finished_duration_ms)
         before = self._stages.get(key)
         if before is not None and before.names == names and not _differ(before.numbers, numbers):
+            self._stages.move_to_end(key)
             return False
         self._stages[key] = _Published(names, numbers)
         if len(self._stages) > MAX_STAGES:
