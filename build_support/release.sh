@@ -12,8 +12,8 @@ sbom=build/envs/sbom/bin/cyclonedx-py
 maven=(mvn -q -B -ntp "-Dproject.build.outputTimestamp=$moment")
 cyclonedx_maven=org.cyclonedx:cyclonedx-maven-plugin:2.9.1
 
-if [ -n "$(git status --porcelain --untracked-files=no)" ]; then
-  echo "release: the checkout has changes; commit them first" >&2
+if [ -n "$(git status --porcelain)" ]; then
+  echo "release: the checkout has changes or untracked files; commit or remove them first" >&2
   exit 2
 fi
 rm -rf dist build/release

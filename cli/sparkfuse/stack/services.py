@@ -100,7 +100,7 @@ def _jobs_of(source: Source, layout: Layout, more: Mapping[str, str]) -> list[Se
 
 
 def console(layout: Layout, more: Mapping[str, str]) -> Service:
-    """Return the service of the web console; it gets no private key, because it changes nothing."""
+    """Return the service of the web console; it gets no private key, because it signs nothing."""
     port = layout.ports.console
     require_free(port, "the console")
     command = python_module("sparkfuse.main", "serve", "--port", str(port), "--home", str(layout.home))

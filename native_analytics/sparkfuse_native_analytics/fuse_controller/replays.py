@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from sparkfuse_contracts.generated.control_pb2 import Control
 
-# Stored rows describe the jobs of the past, so a replay counts for as long as the store keeps live rows.
+# Stored rows describe the jobs of the past, so an old replay counts nothing.
 LIFE_MS = 90 * 24 * 3_600_000
 # Tolerated difference between the clock of the person's computer and the broker's.
 MAX_AHEAD_MS = 10 * 60_000
