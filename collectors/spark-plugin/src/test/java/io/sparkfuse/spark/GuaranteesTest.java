@@ -167,7 +167,19 @@ class GuaranteesTest {
             !thread.getName().startsWith("sparkfuse-") || isGuarded(thread), thread.getName());
       }
     }
-    TestPlugin.await("all of them to end", () -> ours(before).isEmpty());
+    try {
+      TestPlugin.await("all of them to end", () -> ours(before).isEmpty());
+    } catch (AssertionError error) {
+      throw new AssertionError(stacksOf(before), error);
+    }
+  }
+
+  /** Returns the names and the stacks of the plugin's threads that still run. */
+  private static String stacksOf(Set<Thread> before) {
+    return threads().stream()
+        .filter(thread -> !before.contains(thread) && thread.getName().startsWith("sparkfuse-"))
+        .map(thread -> thread.getName() + " " + Arrays.toString(thread.getStackTrace()))
+        .collect(Collectors.joining("\n"));
   }
 
   /**
