@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from typer.testing import CliRunner, Result
 
@@ -19,6 +20,7 @@ from sparkfuse_contracts.kafka_clients import producer_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import to_json
 from tests.kafka import settings_of
+from tests.waiting import wait_for
 
 
 class Topics:
@@ -71,7 +73,8 @@ class Topics:
         found: list[Message] = []
         try:
             for partition in consumer.list_topics(topic, timeout=60).topics[topic].partitions:
-                low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=60)
+                place = TopicPartition(topic, partition)
+                low, high = wait_for(functools.partial(_offsets, consumer, place), 60, f"the leader of {place}")
                 consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
                 found += consumer.consume(high - low, 60) if high > low else []
         finally:
@@ -86,6 +89,17 @@ class Topics:
             "SPARKFUSE_TOPIC_PREFIX": self.settings.topic_prefix,
         }
         return CliRunner(env=environment).invoke(application, ["deadletters", *arguments])
+
+
+def _offsets(consumer: Consumer, place: TopicPartition) -> tuple[int, int] | None:
+    """Return the first and the next offset of a partition; None while it has no leader, as after its creation."""
+    try:
+        found: tuple[int, int] = consumer.get_watermark_offsets(place, timeout=60)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.NOT_LEADER_FOR_PARTITION:
+            raise
+        return None
+    return found
 
 
 @pytest.fixture
