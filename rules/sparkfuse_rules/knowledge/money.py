@@ -42,7 +42,7 @@ def cost_avoided(cost_so_far: float | None, elapsed_ms: int | None, remaining_ms
 def share_of_cost(cost_so_far: float | None, core_ms: int, allocated_core_ms: int) -> float | None:
     """Return what some core time of an application has cost; None if the cost of the application is unknown.
 
-    share_of_cost = cost_so_far x core_ms / allocated_core_ms. So the costs of all stages and of the idle cores add up to
+    share_of_cost = cost_so_far x core_ms / allocated_core_ms. The costs of all stages and of the idle cores add up to
     the cost of the application if its executors are equal. Core time beyond the allocated time is a fault of the
     measurement and costs nothing.
 
