@@ -13,13 +13,12 @@ from typing import Any
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sparkfuse_native_analytics.verdicts import PERSON_CHARACTERS
 from sparkfuse_rules import strict_yaml
 from sparkfuse_rules.errors import RuleError
 from sparkfuse_rules.overrides import read_section
 
 SECTION = "login"
-MAX_NAME = 200
-"""Characters of a person's name."""
 _KEYS = ("user_header", "groups_header", "proxies", "viewers", "operators")
 _OPEN_PATHS = ("/healthz",)
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # a token of HTTP
@@ -150,7 +149,7 @@ def _identify(login: Login, scope: Scope) -> Person | PlainTextResponse:
     if client is None or not login.accepts(client[0]):
         return PlainTextResponse("The console answers only its proxy; open the address of the proxy.\n", 403)
     names = _header(scope, login.user_header)
-    if len(names) != 1 or not names[0].strip() or len(names[0]) > MAX_NAME:
+    if len(names) != 1 or not names[0].strip() or len(names[0]) > PERSON_CHARACTERS:
         return PlainTextResponse(f"The proxy must name one person in the header {login.user_header}.\n", 401)
     name = names[0].strip()
     lists = _header(scope, login.groups_header)
