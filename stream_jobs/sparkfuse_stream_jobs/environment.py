@@ -33,10 +33,12 @@ CONNECTOR_PACKAGE = "org.apache.flink.kafka.shaded.org.apache.kafka."
 FUNCTIONS_JAR = "sparkfuse-flink-functions.jar"
 # The heap of the mini cluster is set by these JVM arguments, and not by Flink's memory options. If the JVM runs out of
 # memory, it must exit, so that the supervisor restarts it. The C1 compiler and the serial collector halve the time and
-# CPU of the start. For tens of thousands of facts a second, set JVM_ARGS to these arguments without TieredStopAtLevel.
-# A small young generation keeps the old generation small: with the default sizes, the old generation grew to 258 MB for
-# 87 MB of live data.
+# CPU of the start. A small young generation keeps the old generation small: with the default sizes, the old generation
+# grew to 258 MB for 87 MB of live data.
 DEFAULT_JVM_ARGS = "-Xms256m -Xmn112m -Xmx1g -XX:+ExitOnOutOfMemoryError -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# JVM_ARGS for tens of thousands of facts a second (docs/sizing.md): with the C2 compiler, which halves the CPU time of
+# a fact, and with a larger young generation, which is collected less often.
+BUSY_JVM_ARGS = "-Xms1g -Xmn512m -Xmx2g -XX:+ExitOnOutOfMemoryError -XX:+UseSerialGC"
 # What the program needs on every cluster; all other options belong to the deployment.
 PROGRAM: Mapping[str, str] = {
     # Each SQL operator gets a uid; operator_uids.py fixes those of operators with state.

@@ -32,7 +32,7 @@ from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated import fact_pb2, live_pb2
 from sparkfuse_contracts.settings import STATE_BACKENDS, Settings
 from sparkfuse_stream_jobs import windows
-from sparkfuse_stream_jobs.environment import table_environment
+from sparkfuse_stream_jobs.environment import BUSY_JVM_ARGS, table_environment
 from sparkfuse_stream_jobs.state_backend import OPTION
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +56,9 @@ def main() -> None:
         "--silent", type=int, default=0, help="measure only the CPU for this number of silent applications"
     )
     parser.add_argument("--state-backend", choices=STATE_BACKENDS, default=STATE_BACKENDS[0])
+    parser.add_argument("--jvm-args", default=BUSY_JVM_ARGS, help="JVM_ARGS of the job")
     arguments = parser.parse_args()
+    os.environ["JVM_ARGS"] = arguments.jvm_args
     with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as bootstrap:
         settings = replace(
             Settings.from_environment({}), kafka_bootstrap=bootstrap, topic_prefix="bench", home=Path(folder, "home"),
@@ -155,12 +157,12 @@ def measure_cpu(settings: Settings, short: int, long: int) -> None:
     ends = write(settings, short, long)
     run_case(settings, "whole", ends[short], "warm-up")
     for case in ("floor", "whole"):
-        few, _, _ = run_case(settings, case, ends[short], f"{case}-short")
+        few, short_wall, _ = run_case(settings, case, ends[short], f"{case}-short")
         many, wall, memory = run_case(settings, case, ends[long], f"{case}-long")
         cost = (many - few) / (long - short) * 1e6
         print(
-            f"{case}: {cost:.2f} us CPU a fact ({few:.1f} s and {many:.1f} s for {short} and {long} facts, "
-            f"wall {wall:.1f} s, JVM {memory} MB, load {os.getloadavg()[0]:.1f})",
+            f"{case}: {cost:.2f} us CPU a fact ({few:.1f} s and {many:.1f} s for {short} and {long} facts), "
+            f"{(long - short) / (wall - short_wall):,.0f} facts/s, JVM {memory} MB, load {os.getloadavg()[0]:.1f}",
             flush=True,
         )
 
