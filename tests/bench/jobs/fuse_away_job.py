@@ -25,7 +25,7 @@ SETTLE_SECONDS = 1.0
 KEYS = os.environ["BENCH_KEYS"]
 BROKER = os.environ["BENCH_BROKER"] == "up"
 # Linux keeps 15 characters of a thread's name.
-LEFT_OUT = ("Executor task l", "C1 CompilerThre", "C2 CompilerThre")
+LEFT_OUT = ("Executor task l", "C1 CompilerThre", "C2 CompilerThre", "Sweeper thread")
 WITH = {"spark.sparkfuse.fuse": "act", "spark.sparkfuse.fuse.publicKeys": KEYS}
 WITHOUT = {"spark.sparkfuse.fuse": "off", "spark.sparkfuse.fuse.publicKeys": ""}
 
