@@ -32,6 +32,7 @@ public final class DriverRpcClient {
 
   private final Rpc rpc;
   private final FaultCounter faults;
+  private final Thread thread;
   private final BlockingQueue<byte[][]> waiting = new ArrayBlockingQueue<>(MAX_BATCHES);
   private final AtomicLong waitingBytes = new AtomicLong();
   private volatile Application application;
@@ -42,11 +43,12 @@ public final class DriverRpcClient {
   public DriverRpcClient(Rpc rpc, FaultCounter faults) {
     this.rpc = rpc;
     this.faults = faults;
+    this.thread = DaemonThreads.of("driver-rpc", faults, this::run);
   }
 
   /** Starts the thread. */
   public void start() {
-    DaemonThreads.of("driver-rpc", faults, this::run).start();
+    thread.start();
   }
 
   /** Queues a batch and returns true, or returns false if the queue is full. Does not block. */
@@ -81,8 +83,13 @@ public final class DriverRpcClient {
     return (System.nanoTime() - answeredNs) / 1_000_000;
   }
 
+  /**
+   * Ends the thread. It does not wait for the reply of a call that was made already: a driver that
+   * stops may never send it.
+   */
   public void stop() {
     stopped = true;
+    thread.interrupt();
   }
 
   private void run() {

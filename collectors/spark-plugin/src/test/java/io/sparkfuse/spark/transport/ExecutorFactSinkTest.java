@@ -1,6 +1,7 @@
 package io.sparkfuse.spark.transport;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sparkfuse.contracts.ExecutorSample;
@@ -12,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
@@ -101,5 +103,26 @@ class ExecutorFactSinkTest {
     List<Long> seen =
         all.stream().map(Fact::getSeq).distinct().sorted().collect(Collectors.toList());
     assertEquals(LongStream.range(0, 5).boxed().collect(Collectors.toList()), seen);
+  }
+
+  @Test
+  void threadEndsWhileStoppingDriverDoesNotReply() throws Exception {
+    FaultCounter faults = new FaultCounter("test");
+    AtomicReference<Thread> asking = new AtomicReference<>();
+    DriverRpcClient driverRpc =
+        new DriverRpcClient(
+            message -> {
+              asking.set(Thread.currentThread());
+              new CountDownLatch(1).await();
+              return LINE;
+            },
+            faults);
+    driverRpc.start();
+    await("a call", () -> asking.get() != null);
+
+    driverRpc.stop();
+
+    asking.get().join(60_000);
+    assertFalse(asking.get().isAlive());
   }
 }
