@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,18 +13,21 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from sparkfuse.stack.process import Process, Service
+from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name, topics
 from tests.integration.cli.conftest import PREFIX, Secured
 from tests.integration.collectors.spark_runs import SparkRun
+from tests.integration.stream_jobs.scripted_application import ScriptedApplication
 from tests.waiting import wait_for
 
 JOB = Path(__file__).parents[1] / "collectors/jobs/small_job.py"
 SECONDS = 240
-Start = Callable[[str, str, str], Process]
+Start = Callable[..., Process]
 pytestmark = pytest.mark.timeout(900)
 
 
@@ -62,13 +66,14 @@ def start(secured: Secured, tmp_path: Path) -> Iterator[Start]:
     """Return a function that starts a process with the login of its role, and waits for a string in its log."""
     with ExitStack() as running:
 
-        def start_process(role: str, listener: str, text: str) -> Process:
+        def start_process(role: str, listener: str, text: str, **more: str) -> Process:
             modules = {"sender": "sparkfuse_alertmanager.sender"}
             command = [sys.executable, "-m", modules.get(role, f"sparkfuse_stream_jobs.{role}")]
             environment = {
                 **os.environ,
                 **secured.kafka.environment(secured.file(role, listener), PREFIX),
                 "SPARKFUSE_HOME": str(tmp_path / role),
+                **more,
             }
             process = Process(Service(role, command, environment, stop_seconds=30), tmp_path / f"{role}.log")
             running.callback(process.stop)
@@ -110,6 +115,42 @@ def test_pipeline_works_with_the_permissions_of_its_roles(secured: Secured, star
         wait_for(lambda: any(DisplayName.FromString(each).app_id == app_id for each in names.read()), SECONDS, "a name")
 
         assert (windows.exit_code(), detect.exit_code()) == (None, None)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("listener", ["sasl", "tls"])
+def test_source_is_read_with_its_own_login(secured: Secured, start: Start, kafka_bootstrap: str, listener: str) -> None:
+    """The windows job reads a secured cluster with the role `source`, and writes to a home cluster without a login."""
+    home = {"SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap, "SPARKFUSE_TOPIC_PREFIX": PREFIX}
+    ensure_topics(Settings.from_environment(home))
+    start(
+        "windows", listener, "windows-eu is running", **home, SPARKFUSE_KAFKA_CONFIG="", SPARKFUSE_SOURCE="eu",
+        SPARKFUSE_SOURCES=f"eu={secured.file('source', listener)}",
+    )  # fmt: skip
+    login = client_configuration(secured.settings("job", listener), {})
+    topic = topic_name("facts", PREFIX)
+    app = ScriptedApplication(
+        str(login["bootstrap.servers"]), topic, f"eu-{listener}", time.time_ns() // 10**6, "default", login
+    )
+    app.send_fact("application_started", lane="reserved", name="job")
+    app.send_fact("job_started", lane="reserved", job_id=7, stage_ids=[3])
+    app.flush()
+    rows = Consumer({"bootstrap.servers": kafka_bootstrap, "group.id": app.app_id})
+    rows.assign(
+        [TopicPartition(topic_name("live", PREFIX), number, 0) for number in range(topics()["live"].partitions)]
+    )
+    try:
+        row = wait_for(lambda: _row_of(rows, app.app_id), SECONDS, "a row at the home cluster")
+    finally:
+        rows.close()
+
+    assert (row.source, row.cluster) == ("eu", "eu")
+
+
+def _row_of(live: Consumer, app_id: str) -> LiveRow | None:
+    """Return the first new row of an application; None if there is none yet."""
+    rows = [LiveRow.FromString(message.value()) for message in live.consume(1_000, 0.5) if message.error() is None]
+    return next((row for row in rows if row.app_id == app_id), None)
 
 
 def test_plugin_logs_in_with_a_client_certificate(secured: Secured, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from confluent_kafka import Producer
@@ -17,9 +19,13 @@ class ScriptedApplication:
     """Numbers facts as a collector does, and sends them to one topic in order.
 
     ``start_ms`` is the start by the application's clock, which can differ from the broker's clock.
+    ``login`` contains the client properties of a broker that requires a login.
     """
 
-    def __init__(self, bootstrap: str, topic: str, app_id: str, start_ms: int, cluster: str = "test") -> None:
+    def __init__(
+        self, bootstrap: str, topic: str, app_id: str, start_ms: int, cluster: str = "test",
+        login: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:  # fmt: skip
         self.app_id, self.start_ms, self._topic, self._cluster = app_id, start_ms, topic, cluster
         self._producer = Producer(
             {
@@ -28,6 +34,7 @@ class ScriptedApplication:
                 "enable.idempotence": True,
                 # All facts until `flush` are one batch, so they have one arrival time and belong to one window.
                 "linger.ms": 60_000,
+                **login,
             }
         )
         self._next: dict[tuple[str, str], int] = defaultdict(int)
