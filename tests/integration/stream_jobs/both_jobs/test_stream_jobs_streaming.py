@@ -6,6 +6,7 @@ For each rule, tests/logs/streaming_job.py runs one query that has the problem a
 from __future__ import annotations
 
 import itertools
+import uuid
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,7 +21,6 @@ from tests.logs.make_streaming import recorded
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
-APP, JOB = "streaming", "streams"
 RULES = ("backlog_growing", "batch_behind", "state_growing", "watermark_stuck")
 PART_MS = 15_000
 """The facts of this time are sent together, so that the rules are evaluated at many points of each query."""
@@ -33,23 +33,24 @@ def test_rules_distinguish_queries_with_problems(
     """Each rule fires for the query that has its problem, and for no similar query; at the end, all resolve."""
     facts = list(recorded())
     first_ms = min(fact.event_time_ms for fact in facts)
-    queries = Replay(ScriptedApplication(kafka_bootstrap, f"{prefix}.facts", APP, first_ms), seen)
-    queries.app.send_fact("application_started", lane="reserved", name=JOB)
+    job = f"streams-{uuid.uuid4().hex[:8]}"  # a second attempt uses the same Flink jobs
+    queries = Replay(ScriptedApplication(kafka_bootstrap, f"{prefix}.facts", job, first_ms), seen)
+    queries.app.send_fact("application_started", lane="reserved", name=job)
     last = [fact for fact in facts if fact.WhichOneof("kind") == "streaming_ended" and not is_restarted(fact, facts)]
     before = [fact for fact in facts if fact not in last]
     for _, part in itertools.groupby(before, lambda fact: (fact.event_time_ms - first_ms) // PART_MS):
         queries.send(part)
         queries.wait_for_rows()
     for rule in RULES:
-        detect.wait_for_finding(rule, JOB, lambda found: found.state == "firing", f"{rule} to fire")
-    firing = {(found.rule, found.scope): found.severity for found in of_streaming(detect)}
+        detect.wait_for_finding(rule, job, lambda found: found.state == "firing", f"{rule} to fire")
+    firing = {(found.rule, found.scope): found.severity for found in of_streaming(detect, job)}
     queries.send(last)
     for rule in RULES:
-        detect.wait_for_finding(rule, JOB, lambda found: found.state == "resolved", f"{rule} to resolve")
+        detect.wait_for_finding(rule, job, lambda found: found.state == "resolved", f"{rule} to resolve")
 
     assert set(firing) == {(rule, f"streaming:{rule}") for rule in RULES}
     assert {firing[rule, f"streaming:{rule}"] for rule in RULES} == {"warning"}
-    assert {(found.rule, found.scope) for found in of_streaming(detect)} == set(firing)
+    assert {(found.rule, found.scope) for found in of_streaming(detect, job)} == set(firing)
     # The loader of another test rejects facts without ids.
     assert [(each["component"], each["reason"]) for each in seen.dead if each["component"] != "loader"] == []
 
@@ -83,7 +84,7 @@ class Replay:
 
         def has_rows() -> bool:
             self._seen.read()
-            rows = [row.streaming for row in self._seen.of(APP, "streaming_live")]
+            rows = [row.streaming for row in self._seen.of(self.app.app_id, "streaming_live")]
             latest = {row.streaming_run_id: row.batch_id for row in rows}
             missing.clear()
             missing.update(
@@ -108,6 +109,7 @@ def is_restarted(ended: Fact, facts: list[Fact]) -> bool:
     return any(at_ms > ended.event_time_ms for at_ms in started)
 
 
-def of_streaming(detect: DetectJob) -> list[Finding]:
-    """Return all records of findings about streaming queries."""
-    return [found for found in detect.new_findings(0) if found.scope.startswith("streaming:")]
+def of_streaming(detect: DetectJob, job: str) -> list[Finding]:
+    """Return all records of findings about streaming queries of a job."""
+    found = detect.new_findings(0)
+    return [each for each in found if each.job_key == job and each.scope.startswith("streaming:")]
