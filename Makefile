@@ -122,8 +122,13 @@ test-kernel: | setup ## run the kernel's Rust tests
 	cargo test --quiet --locked --manifest-path $(KERNEL)/Cargo.toml
 
 .PHONY: check
-check: check-python check-words check-generated check-outputs check-java check-rust model-check site ## run every checker that CI runs
+check: | setup ## run every checker that CI runs, two at a time
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target checkers
 	@echo "check: all good"
+
+# The longest ones first.
+.PHONY: checkers
+checkers: check-python model-check check-rust site check-java check-outputs check-generated check-words
 
 .PHONY: check-python
 check-python: | setup ## check lint, format, types and import layers of the Python code
