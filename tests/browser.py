@@ -1,4 +1,4 @@
-"""Starts headless Chromium for tests of pages, and computes contrasts of colours."""
+"""Starts headless Chromium for tests of pages, checks their accessibility, and computes contrasts of colours."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
+from selenium_axe_python.axe import Axe
 
 
 @contextlib.contextmanager
@@ -32,6 +33,17 @@ def see(browser: webdriver.Chrome, **features: str) -> None:
     media = features.pop("media", "")
     wanted = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": wanted})
+
+
+def accessibility_problems(browser: webdriver.Chrome) -> list[str]:
+    """Return what axe-core reports about the open page: WCAG 2.2 A and AA, and axe's best practices."""
+    axe = Axe(browser)
+    axe.inject()
+    return [
+        f"{each['id']}: {node['html'][:200]} {node['failureSummary']}"
+        for each in axe.run()["violations"]
+        for node in each["nodes"]
+    ]
 
 
 def contrast(one: list[int], other: list[int]) -> float:

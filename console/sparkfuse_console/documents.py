@@ -157,9 +157,15 @@ class _Renderer(RendererHTML):
         return str(escape(tokens[idx].content))
 
     def table_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        """Put each table into a box that scrolls on a narrow screen and that the keyboard can reach."""
+        """Put each table into a box that scrolls on a narrow screen and that the keyboard can reach.
+
+        The name of the box is unique in the page: the last heading and the number of the table.
+        """
+        env["tables"] = env.get("tables", 0) + 1
+        headings = (tokens[at + 1].content for at in range(idx, -1, -1) if tokens[at].type == "heading_open")
+        label = escape(f"{next(headings, '')} (table {env['tables']})".strip())
         opened = self.renderToken(tokens, idx, options, env)
-        return f'<div class="scroll" tabindex="0" role="region" aria-label="Table">{opened}'
+        return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">{opened}'
 
     def table_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         """Close the table and its box."""
