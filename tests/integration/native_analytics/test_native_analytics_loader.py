@@ -19,7 +19,6 @@ FACTS = 100_000
 AHEAD = 50_000
 JUNK = 25
 TICKS = 200
-KILLS = 20
 COUNTS = """
 SELECT count() AS rows, uniqExact(event_id) AS facts, uniqExact(kafka_partition, kafka_offset) AS places,
        sum(task_ended_run_ms) AS run_ms
@@ -78,10 +77,12 @@ def expected(number: int) -> dict[str, int]:
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.long)])
 def test_kills_neither_lose_nor_duplicate_rows(
-    topics: tuple[str, str], settings: Settings, client: Client, make_loader: Callable[[str], Any], tmp_path: Path
-) -> None:
-    """A loader that is killed twenty times while it loads 100,000 facts stores each fact once.
+    topics: tuple[str, str], settings: Settings, client: Client, make_loader: Callable[[str], Any], tmp_path: Path,
+    kills: int,
+) -> None:  # fmt: skip
+    """A loader that is killed often while it loads 100,000 facts stores each fact once.
 
     Each invalid record becomes a dead letter.
     """
@@ -101,7 +102,7 @@ def test_kills_neither_lose_nor_duplicate_rows(
         return count
 
     loader = make_loader(settings.clickhouse_url)
-    for _ in range(KILLS):
+    for _ in range(kills):
         seen = stored(client)
         loader.start()
         # Each kill happens a little later and at another step.
