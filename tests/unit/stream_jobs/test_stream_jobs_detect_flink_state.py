@@ -140,6 +140,29 @@ def test_uncached_map_is_read_from_the_state():
     assert list(values.items("samples", integer_codec(), cached=False)) == [("a", 1)]
 
 
+def test_absent_value_of_an_uncached_map_needs_no_call():
+    """Each end of a stage reads whether the stage has a sample already; a call to the JVM is expensive."""
+    values, state = cached_map({})
+    absent = values.get("samples", "a", integer_codec(), cached=False)
+    values.put("samples", "a", 1, integer_codec(), cached=False)
+    values.put("samples", "b", 2, integer_codec(), cached=False)
+    values.remove("samples", "b", cached=False)
+    removed = values.get("samples", "b", integer_codec(), cached=False)
+
+    assert (absent, removed, state.reads) == (None, None, 0)
+    assert values.get("samples", "a", integer_codec(), cached=False) == 1
+
+
+def test_uncached_map_of_a_restored_key_is_read_in_the_state():
+    """After a restart, only the state knows which values of an uncached map exist, also after a first write."""
+    values, _ = cached_map({"samples/a": b"1"})
+    values.put("samples", "b", 2, integer_codec(), cached=False)
+
+    assert values.get("samples", "a", integer_codec(), cached=False) == 1
+    assert values.get("samples", "b", integer_codec(), cached=False) == 2
+    assert values.get("samples", "c", integer_codec(), cached=False) is None
+
+
 def test_expired_value_is_not_returned():
     """A value that Flink has expired is not returned, even if the cache still knows the value's name."""
     values, state = cached_map({})

@@ -93,7 +93,8 @@ class StateFactory:
     def map_state(self, name: str, codec: Codec[Value], *, cached: bool = True) -> MapState[Value]:
         """Return the map ``name`` of the current key.
 
-        With ``cached=False``, neither values nor names are kept in memory; use it for values that are rarely read.
+        With ``cached=False``, no values are kept in memory; use it for values that are rarely read. Their names are
+        kept, so that a read of an absent value does not ask the JVM.
         """
         return _FlinkMapState(name, self._map, codec, cached)
 
@@ -107,23 +108,22 @@ class _CachedMap:
     def get(self, group: str, name: str, codec: Codec[Value], cached: bool = True) -> Value | None:
         """Return a value. The JVM is asked only if the value is not cached and may exist."""
         full_name = _full_name(group, name)
-        if not cached:
-            return self._fetch(full_name, codec)
-        found: Any = self._cache.get(group, name)
+        found: Any = self._cache.get(group, name) if cached else NOT_CACHED
         if found is NOT_CACHED:
             if self.known_names.lacks(self._cache.key, full_name, self.state.is_empty):
                 return None
             found = self._fetch(full_name, codec)
-            self._cache.put(group, name, found)
+            if cached:
+                self._cache.put(group, name, found)
         return found  # type: ignore[no-any-return] # the cache holds what the codec decoded
 
     def put(self, group: str, name: str, value: Value, codec: Codec[Value], cached: bool = True) -> None:
         """Store a value."""
         full_name = _full_name(group, name)
+        # The name is added before the value is cached. Otherwise a key whose first use is this write would count as
+        # empty.
+        self.known_names.add(self._cache.key, full_name)
         if cached:
-            # The name is added before the value is cached. Otherwise a key whose first use is this write would count as
-            # empty.
-            self.known_names.add(self._cache.key, full_name)
             self._cache.put(group, name, value)
         self._changed_state().put(full_name, codec.encode(value))
 
@@ -131,9 +131,10 @@ class _CachedMap:
         """Remove a value."""
         full_name = _full_name(group, name)
         self._changed_state().remove(full_name)
+        absence_known = self.known_names.remove(self._cache.key, full_name)
         if not cached:
             return
-        if self.known_names.remove(self._cache.key, full_name):
+        if absence_known:
             self._cache.drop(group, name)
         else:
             self._cache.put(group, name, None)
