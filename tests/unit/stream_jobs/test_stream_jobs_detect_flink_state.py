@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 from types import SimpleNamespace
 
@@ -161,6 +162,24 @@ def test_uncached_map_of_a_restored_key_is_read_in_the_state():
     assert values.get("samples", "a", integer_codec(), cached=False) == 1
     assert values.get("samples", "b", integer_codec(), cached=False) == 2
     assert values.get("samples", "c", integer_codec(), cached=False) is None
+
+
+def test_bundle_of_a_step_starts_no_thread():
+    """Beam's sampler of a bundle starts no thread, and the next bundle can start."""
+    from apache_beam.runners.worker.statesampler import StateSampler, get_current_tracker
+    from apache_beam.utils.counters import CounterFactory
+
+    StateFactory(KeyedState(), KeyScope(), "run", timedelta(days=1))
+    sampler, threads = StateSampler("step", CounterFactory()), threading.active_count()
+    seen = []
+    for _ in range(2):
+        sampler.start()
+        seen.append((threading.active_count(), get_current_tracker()))
+        sampler.stop_if_still_running()
+        seen.append((threading.active_count(), get_current_tracker()))
+        sampler.reset()
+
+    assert seen == [(threads, sampler), (threads, None)] * 2
 
 
 def test_expired_value_is_not_returned():

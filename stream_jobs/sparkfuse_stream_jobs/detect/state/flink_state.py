@@ -25,6 +25,7 @@ from pyflink.datastream import RuntimeContext
 from pyflink.datastream.state import MapStateDescriptor, StateTtlConfig
 
 from sparkfuse_stream_jobs.detect.state.batched_commits import BatchedCommits
+from sparkfuse_stream_jobs.detect.state.bundle_sampler import stop_sampling
 from sparkfuse_stream_jobs.detect.state.codec import Codec
 from sparkfuse_stream_jobs.detect.state.state_cache import NOT_CACHED, KnownNames, StateCache
 from sparkfuse_stream_jobs.detect.state.values import MapState, ValueState
@@ -76,6 +77,7 @@ class StateFactory:
 
     def __init__(self, context: RuntimeContext, scope: KeyScope, name: str, ttl: timedelta) -> None:
         """``scope`` is shared by all states of the step; ``name`` is the name of Flink's state."""
+        stop_sampling()
         descriptor = MapStateDescriptor(name, Types.STRING(), Types.PRIMITIVE_ARRAY(Types.BYTE()))
         config = StateTtlConfig.new_builder(Time.milliseconds(int(ttl.total_seconds() * 1000)))
         config.update_ttl_on_create_and_write().return_expired_if_not_cleaned_up()
