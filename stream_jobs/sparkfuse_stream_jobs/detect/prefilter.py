@@ -12,7 +12,13 @@ from sparkfuse_contracts.columns import view_specs
 from sparkfuse_contracts.generated.limits import MOVING_TASK_ROW_MS
 from sparkfuse_rules.catalog import Catalog
 from sparkfuse_rules.compiler import when_sql
-from sparkfuse_rules.knowledge.hosts import MIN_LOST_MS, MIN_LOST_SHARE, MIN_STALLED_MS
+from sparkfuse_rules.knowledge.hosts import (
+    MAX_BYTES_RATIO,
+    MIN_LOST_MS,
+    MIN_LOST_SHARE,
+    MIN_STALLED_MS,
+    MIN_SUCCEEDED,
+)
 from sparkfuse_rules.knowledge.projection import RUNNING, WAVES_BEFORE
 from sparkfuse_rules.rule import Rule
 from sparkfuse_rules.weakened import Constants
@@ -30,11 +36,13 @@ FUNCTIONS: Mapping[str, str] = {
     "finding_filter": "io.sparkfuse.detect.FindingFilter",
     "learn_stage_bounds": "io.sparkfuse.detect.LearnStageBounds",
 }
-# Rows that pass without a matching rule, because they report about hosts (host_observations.py).
+# Rows that pass without a matching rule, because they report about hosts (host_observations.py). For stages, the
+# condition is that of problem_of_stage.
 _ALSO_PASSES: Mapping[str, str] = {
     "task_live": f"`task`.`stalled_ms` >= {MIN_STALLED_MS}",
     "stage_live": f"`stage`.`slowest_task_lost_ms` >= {MIN_LOST_MS} "
-    f"AND `stage`.`slowest_task_lost_share` >= {MIN_LOST_SHARE}",
+    f"AND `stage`.`slowest_task_lost_share` >= {MIN_LOST_SHARE} AND `stage`.`succeeded_tasks` >= {MIN_SUCCEEDED} "
+    f"AND `stage`.`slowest_task_host` <> '' AND COALESCE(`stage`.`slowest_task_bytes_ratio`, 1) < {MAX_BYTES_RATIO}",
 }
 # The value of a column of detection, or NULL, in a row that the first filter may drop: stage_bounds.py.
 _CONSTANTS: Mapping[str, Constants] = {"stage_live": {"moved": NOT_MOVED}}

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 
 from sparkfuse_contracts.columns import view_specs
 from sparkfuse_rules.catalog import Catalog, load_catalog
-from sparkfuse_rules.knowledge.hosts import MIN_STALLED_MS
+from sparkfuse_rules.knowledge.hosts import MIN_LOST_MS, MIN_LOST_SHARE, MIN_STALLED_MS, problem_of_stage
 from sparkfuse_stream_jobs.detect import prefilter
+from sparkfuse_stream_jobs.detect.row_columns import Columns
+from tests.unit.stream_jobs.detect_rows import Run
+from tests.unit.stream_jobs.test_stream_jobs_detect_stage_bounds import evaluated
 from tests.unit.stream_jobs.tracked_run import HOLDS, QUIET, T, Times, TrackedRun, W
 
 
@@ -59,6 +62,32 @@ def test_rows_about_hosts_pass_without_a_rule():
     predicate = prefilter.may_match_sql(catalog_of(), "task_live")
 
     assert predicate == f"(`task`.`stalled_ms` >= {MIN_STALLED_MS})"
+
+
+SLOW_TASK = {"slowest_task_lost_ms": MIN_LOST_MS, "slowest_task_lost_share": MIN_LOST_SHARE, "succeeded_tasks": 3,
+             "slowest_task_host": "h1", "slowest_task_bytes_ratio": 1.9}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {}, {"slowest_task_bytes_ratio": None}, {"slowest_task_bytes_ratio": 0.0}, {"slowest_task_bytes_ratio": 2.0},
+        {"slowest_task_lost_ms": MIN_LOST_MS - 1}, {"slowest_task_lost_ms": None}, {"slowest_task_lost_share": 0.249},
+        {"slowest_task_lost_share": None}, {"succeeded_tasks": 2}, {"succeeded_tasks": None},
+        {"slowest_task_host": ""}, {"slowest_task_host": None},
+    ],
+    ids=lambda changed: " ".join(f"{name}={value}" for name, value in changed.items()) or "at the limits",
+)  # fmt: skip
+def test_stage_passes_for_its_host_only_if_it_reports_one(changed):
+    """Without a rule, the JVM passes exactly the rows of stages in which Python finds a problem of a host."""
+    columns = SLOW_TASK | changed
+    row = Run("app-1", T).stage(T, 60_000, **{name: value for name, value in columns.items() if value is not None})
+    for name in [name for name, value in columns.items() if value is None]:
+        row.stage.ClearField(name)
+    predicate = prefilter.may_match_sql(catalog_of(), "stage_live").replace("`stage`.", "").replace("`", '"')
+    [found] = evaluated([row], {"passes": f"COALESCE({predicate}, FALSE)"})
+
+    assert found["passes"] == (problem_of_stage(Columns(row.stage)) is not None)
 
 
 def test_rows_of_tasks_executors_and_stages_are_filtered():
