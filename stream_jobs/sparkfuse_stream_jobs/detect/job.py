@@ -25,6 +25,7 @@ from sparkfuse_stream_jobs.detect.prefilter import (
     filtered_sql,
     learned_sql,
     lifecycle_rows_sql,
+    parts_sql,
 )
 from sparkfuse_stream_jobs.detect.worker_start import write_starter
 from sparkfuse_stream_jobs.environment import fill, table_environment
@@ -117,13 +118,11 @@ def build(settings: Settings, catalog: Catalog, options: Options) -> tuple[Strea
     statements.add_insert_sql(_insert(tables, settings, "findings", f"SELECT record_key, record_value FROM {findings}"))
     of_baselines = f"SELECT record_key, record_value FROM {rows} WHERE record_kind = 'baseline'"
     statements.add_insert_sql(_insert(tables, settings, "baselines", of_baselines))
-    of_names = f"SELECT record_key, payload FROM {rows} WHERE record_kind = 'name'"
-    statements.add_insert_sql(_insert(tables, settings, "names", of_names, "BYTES"))
+    statements.add_insert_sql(_insert(tables, settings, "names", parts_sql(rows, "name"), "BYTES"))
     tables.create_temporary_view("stage_bounds", tables.sql_query(bounds_sql(rows)))
     tables.execute_sql("CREATE TABLE learned_bounds (`app_key` STRING) WITH ('connector' = 'blackhole')")
     statements.add_insert_sql(f"INSERT INTO learned_bounds {learned_sql('stage_bounds', run)}")
-    of_stages = f"SELECT record_key, payload FROM {rows} WHERE record_kind = 'expectation'"
-    statements.add_insert_sql(_insert(tables, settings, "expectations", of_stages, "BYTES"))
+    statements.add_insert_sql(_insert(tables, settings, "expectations", parts_sql(rows, "expectation"), "BYTES"))
     return environment, statements
 
 

@@ -108,6 +108,14 @@ def learned_sql(bounds: str, job: str) -> str:
     )
 
 
+def parts_sql(rows: str, kind: str) -> str:
+    """Return a query of the single contents of the records of one kind among ``rows``, by their key."""
+    return (
+        f"SELECT `record_key`, `part` FROM (SELECT `record_key`, `payload` FROM {rows} WHERE `record_kind` = '{kind}') "
+        "AS records_of_kind, LATERAL TABLE(split_frames(`payload`)) AS record_parts"
+    )
+
+
 def evaluated_sql(catalog: Catalog, rows: str, window_ms: int) -> str:
     """Return a query of the view ``rows`` with the rules' severities and the columns that the second filter needs."""
     return (

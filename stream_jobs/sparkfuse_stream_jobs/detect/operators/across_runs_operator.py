@@ -52,15 +52,15 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Outputs:
-    """What one batch results in: rows, baselines, names, expectations, and by application the bounds of stages.
+    """What one batch results in: rows and baselines, and by application names, expectations and bounds of stages.
 
     A batch may contain several samples of one stage: only the last baseline is published.
     """
 
     rows: list[bytes] = field(default_factory=list)
     learned: dict[str, Baseline] = field(default_factory=dict)
-    names: list[bytes] = field(default_factory=list)
-    expectations: list[StageExpectation] = field(default_factory=list)
+    names: dict[str, list[bytes]] = field(default_factory=dict)
+    expectations: dict[str, list[bytes]] = field(default_factory=dict)
     bounds: dict[str, list[bytes]] = field(default_factory=dict)
 
 
@@ -111,12 +111,12 @@ class AcrossRuns(KeyedProcessFunction):
         for baseline in outputs.learned.values():
             records = (self._published_record(each) for each in [baseline])
             yield from usable(records, self._letters, baseline.SerializeToString())
-        for application, several in outputs.bounds.items():
-            yield Row(BOUNDS_RECORD, application, None, join_records(several))
-        for content in outputs.names:
-            yield Row(NAME_RECORD, DisplayName.FromString(content).app_id, None, content)
-        for record in outputs.expectations:
-            yield Row(EXPECTATION_RECORD, record.app_id, None, record.SerializeToString())
+        of_applications = {
+            BOUNDS_RECORD: outputs.bounds, NAME_RECORD: outputs.names, EXPECTATION_RECORD: outputs.expectations
+        }  # fmt: skip
+        for kind, of_application in of_applications.items():
+            for application, several in of_application.items():
+                yield Row(kind, application, None, join_records(several))
 
     def _process(self, kind: bytes, content: bytes, outputs: _Outputs, ctx: KeyedProcessFunction.Context) -> None:
         if kind == PASSED:
@@ -130,7 +130,7 @@ class AcrossRuns(KeyedProcessFunction):
             for baseline in usable(updates, self._letters, content):
                 outputs.learned[baseline.stage_fingerprint] = baseline
         elif kind == NAME:
-            outputs.names.append(content)
+            outputs.names.setdefault(DisplayName.FromString(content).app_id, []).append(content)
         else:
             self._add_host_report(content, ctx)
 
@@ -176,7 +176,8 @@ class AcrossRuns(KeyedProcessFunction):
                 outputs.bounds.setdefault(application, []).append(stage_bounds.encode(found))
         if self._expectations.is_due(row, context):
             records = (self._expectation(each, context) for each in [row])
-            outputs.expectations += usable(records, self._letters, content)
+            for record in usable(records, self._letters, content):
+                outputs.expectations.setdefault(record.app_id, []).append(record.SerializeToString())
         return row.SerializeToString()
 
     def _expectation(self, row: LiveRow, context: StageContext) -> StageExpectation:
