@@ -15,8 +15,7 @@ from sparkfuse_contracts import links
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics import queries
 from sparkfuse_native_analytics.topic_records import TopicError
-from sparkfuse_native_analytics.verdicts import NOTE_CHARACTERS, record_verdict, verdict_on
-from sparkfuse_rules.knowledge.precision import VERDICTS
+from sparkfuse_native_analytics.verdicts import VerdictError, record_verdict, verdict_on
 
 MAX_BODY = 16_384
 """Bytes of a form."""
@@ -41,17 +40,15 @@ async def give_verdict(site: Site, settings: Settings, request: Request) -> Resp
     person = _actor(request)
     form = await _form(request)
     verdict, note = form.get("verdict", ""), form.get("note", "").strip()
-    if verdict not in VERDICTS:
-        raise ActError(400, f"The verdict must be one of {', '.join(VERDICTS)}.")
-    if len(note) > NOTE_CHARACTERS:
-        raise ActError(400, f"A note has at most {NOTE_CHARACTERS:,} characters.")
     finding_id = str(request.path_params["finding_id"])
     found = await run_in_threadpool(site.store.ask, lambda client: queries.finding(client, finding_id))
     if found is None:
         raise ActError(404, "The store has no finding with this id.")
-    record = verdict_on(found, verdict, note, person.name, time.time_ns() // 1_000_000)
     try:
+        record = verdict_on(found, verdict, note, person.name, time.time_ns() // 1_000_000)
         await run_in_threadpool(record_verdict, settings, record)
+    except VerdictError as error:
+        raise ActError(400, f"The verdict was not recorded: {error}.") from error
     except TopicError as error:
         raise ActError(503, f"The verdict was not recorded: {error}.") from error
     return RedirectResponse(f"{links.finding_url('', found.finding_id)}?recorded={verdict}#feedback", 303)

@@ -50,22 +50,18 @@ def feedback(
     if finding == LIST and not verdict:
         _list(home, rule, limit, as_json)
         return
-    if verdict not in VERDICTS:
-        raise StartError(f"the verdict must be one of {', '.join(VERDICTS)}, but is {verdict!r}", USAGE)
     from sparkfuse_native_analytics import queries
     from sparkfuse_native_analytics.topic_records import TopicError
-    from sparkfuse_native_analytics.verdicts import NOTE_CHARACTERS, PERSON_CHARACTERS, record_verdict, verdict_on
+    from sparkfuse_native_analytics.verdicts import VerdictError, record_verdict, verdict_on
 
-    if len(note) > NOTE_CHARACTERS or len(person) > PERSON_CHARACTERS:
-        raise StartError(
-            f"a note has at most {NOTE_CHARACTERS} characters, and a person at most {PERSON_CHARACTERS}", USAGE
-        )
     known = ask(home, lambda client: queries.finding(client, finding))
     if known is None:
         raise StartError(f"the store has no finding {finding!r}; `sparkfuse findings --json` lists the ids", USAGE)
-    record = verdict_on(known, verdict, note, person or getpass.getuser(), time.time_ns() // 1_000_000)
     try:
+        record = verdict_on(known, verdict, note, person or getpass.getuser(), time.time_ns() // 1_000_000)
         record_verdict(settings_of_stack(home), record)
+    except VerdictError as error:
+        raise StartError(str(error), USAGE) from error
     except TopicError as error:
         raise StartError(f"{error}; `sparkfuse kafka topics` creates missing topics", MISSING) from error
     if as_json:
