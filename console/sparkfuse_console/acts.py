@@ -12,9 +12,8 @@ from starlette.responses import RedirectResponse, Response
 from sparkfuse_console.login import Person, Role
 from sparkfuse_console.site import Site
 from sparkfuse_contracts import links
-from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics import queries
-from sparkfuse_native_analytics.topic_records import TopicError
+from sparkfuse_native_analytics.topic_records import TopicError, TopicWriter
 from sparkfuse_native_analytics.verdicts import VerdictError, record_verdict, verdict_on
 
 MAX_BODY = 16_384
@@ -35,7 +34,7 @@ def may_act(request: Request) -> bool:
     return isinstance(person, Person) and person.role >= Role.OPERATOR
 
 
-async def give_verdict(site: Site, settings: Settings, request: Request) -> Response:
+async def give_verdict(site: Site, writer: TopicWriter, request: Request) -> Response:
     """Record the verdict of the form on a finding, and return to its page. Raises ActError."""
     person = _actor(request)
     form = await _form(request)
@@ -46,7 +45,7 @@ async def give_verdict(site: Site, settings: Settings, request: Request) -> Resp
         raise ActError(404, "The store has no finding with this id.")
     try:
         record = verdict_on(found, verdict, note, person.name, time.time_ns() // 1_000_000)
-        await run_in_threadpool(record_verdict, settings, record)
+        await run_in_threadpool(record_verdict, writer, record)
     except VerdictError as error:
         raise ActError(400, f"The verdict was not recorded: {error}.") from error
     except TopicError as error:

@@ -26,6 +26,7 @@ from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.queries import CursorError, StoreEmptyError
 from sparkfuse_native_analytics.store.client import StoreUnavailableError
+from sparkfuse_native_analytics.topic_records import TopicWriter
 
 
 def application(settings: Settings) -> ASGIApp:
@@ -40,7 +41,7 @@ def application(settings: Settings) -> ASGIApp:
             Mount("/api", rest(site)),
             Route("/mcp", StreamableHTTPASGIApp(sessions), methods=["GET", "POST", "DELETE"]),
             Mount("/static", StaticFiles(directory=asset("sparkfuse_console", "static"))),
-            Route("/verdicts/{finding_id:path}", _verdict(site, settings), methods=["POST"]),
+            Route("/verdicts/{finding_id:path}", _verdict(site, TopicWriter(settings)), methods=["POST"]),
             *(_route(site, path, page) for path, page in PAGES.items()),
         ],
         exception_handlers={
@@ -68,9 +69,9 @@ def _route(site: Site, path: str, page: Page) -> Route:
     return Route(path, answer, methods=["GET"])
 
 
-def _verdict(site: Site, settings: Settings) -> Callable[[Request], Awaitable[Response]]:
+def _verdict(site: Site, writer: TopicWriter) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        return await give_verdict(site, settings, request)
+        return await give_verdict(site, writer, request)
 
     return answer
 

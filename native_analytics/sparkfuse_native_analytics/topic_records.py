@@ -1,7 +1,8 @@
-"""Read a topic to its end, or append one record; for commands that run once and exit."""
+"""Read a topic to its end, or append records one by one; for commands and for acts of people."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +12,6 @@ from confluent_kafka import (
     Consumer,
     KafkaError,
     KafkaException,
-    Message,
     Producer,
     TopicPartition,
 )
@@ -96,33 +96,63 @@ def _offsets_at(consumer: Consumer, places: list[TopicPartition]) -> list[TopicP
             return found
 
 
+class TopicWriter:
+    """Appends records with one producer; threads may share it.
+
+    The producer is opened with the first record, and again after a record was not stored: only a new producer reads a
+    renewed password, and works again after a fatal error.
+    """
+
+    def __init__(self, settings: Settings, answer_seconds: float = ANSWER_SECONDS) -> None:
+        self._settings = settings
+        self._answer_seconds = answer_seconds
+        self._opening = threading.Lock()
+        self._producer: Producer | None = None
+
+    def append(self, topic: str, key: str, content: bytes) -> None:
+        """Append one record and wait until the broker has stored it. Raises TopicError."""
+        answers: list[KafkaError | None] = []
+        producer = self._open()
+        try:
+            producer.produce(
+                topic_name(topic, self._settings.topic_prefix),
+                content,
+                key.encode(),
+                on_delivery=lambda error, _: answers.append(error),
+            )
+        except (KafkaException, BufferError) as error:  # such as a record that is too large
+            self._forget(producer)
+            raise TopicError(f"the record cannot be sent to {topic}: {error}") from error
+        until = time.monotonic() + self._answer_seconds + 1
+        while not answers and time.monotonic() < until:
+            producer.poll(READ_SECONDS)  # a thread also delivers the answers for records of other threads
+        failed = answers[0] if answers else None
+        if failed is not None or not answers:
+            self._forget(producer)
+            reason = failed.str() if failed is not None else "the broker does not answer"
+            raise TopicError(f"Kafka at {self._settings.kafka_bootstrap} did not store the record in {topic}: {reason}")
+
+    def _open(self) -> Producer:
+        with self._opening:
+            if self._producer is None:
+                own = {
+                    "client.id": _CLIENT,
+                    "enable.idempotence": True,
+                    "message.timeout.ms": int(self._answer_seconds * 1000),
+                    "log_level": 0,
+                }
+                self._producer = Producer(producer_configuration(self._settings, own))
+            return self._producer
+
+    def _forget(self, producer: Producer) -> None:
+        with self._opening:
+            if self._producer is producer:  # another thread may have opened a new one
+                self._producer = None
+
+
 def append(settings: Settings, topic: str, key: str, content: bytes) -> None:
-    """Append one record and wait until the broker has stored it. Raises TopicError."""
-    failed: list[str] = []
-
-    def delivered(error: KafkaError | None, _: Message) -> None:
-        if error is not None:
-            failed.append(error.str())
-
-    producer = Producer(
-        producer_configuration(
-            settings,
-            {
-                "client.id": _CLIENT,
-                "enable.idempotence": True,
-                "message.timeout.ms": int(ANSWER_SECONDS * 1000),
-                "log_level": 0,
-            },
-        )
-    )
-    try:
-        producer.produce(topic_name(topic, settings.topic_prefix), content, key.encode(), on_delivery=delivered)
-    except (KafkaException, BufferError) as error:  # such as a record that is too large
-        raise TopicError(f"the record cannot be sent to {topic}: {error}") from error
-    left = producer.flush(ANSWER_SECONDS + 1)
-    if left or failed:
-        reason = failed[0] if failed else "the broker does not answer"
-        raise TopicError(f"Kafka at {settings.kafka_bootstrap} did not store the record in {topic}: {reason}")
+    """Append one record and wait until the broker has stored it; for commands. Raises TopicError."""
+    TopicWriter(settings).append(topic, key, content)
 
 
 def _to_the_end(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from sparkfuse_contracts.generated.feedback_pb2 import Feedback
-from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_native_analytics.queries import Finding
-from sparkfuse_native_analytics.topic_records import append
+from sparkfuse_native_analytics.topic_records import TopicWriter
 from sparkfuse_rules.knowledge.precision import VERDICTS
 
 NOTE_CHARACTERS = 1000
@@ -36,8 +35,8 @@ def verdict_on(finding: Finding, verdict: str, note: str, person: str, at_ms: in
     return record
 
 
-def record_verdict(settings: Settings, record: Feedback) -> None:
+def record_verdict(writer: TopicWriter, record: Feedback) -> None:
     """Append a verdict to the topic, and wait until the broker has stored it. Raises TopicError."""
     key = record_key("feedback", record)
     assert key is not None
-    append(settings, "feedback", key.decode(), to_json(record))
+    writer.append("feedback", key.decode(), to_json(record))

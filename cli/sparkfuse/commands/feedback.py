@@ -51,7 +51,7 @@ def feedback(
         _list(home, rule, limit, as_json)
         return
     from sparkfuse_native_analytics import queries
-    from sparkfuse_native_analytics.topic_records import TopicError
+    from sparkfuse_native_analytics.topic_records import TopicError, TopicWriter
     from sparkfuse_native_analytics.verdicts import VerdictError, record_verdict, verdict_on
 
     known = ask(home, lambda client: queries.finding(client, finding))
@@ -59,7 +59,7 @@ def feedback(
         raise StartError(f"the store has no finding {finding!r}; `sparkfuse findings --json` lists the ids", USAGE)
     try:
         record = verdict_on(known, verdict, note, person or getpass.getuser(), time.time_ns() // 1_000_000)
-        record_verdict(settings_of_stack(home), record)
+        record_verdict(TopicWriter(settings_of_stack(home)), record)
     except VerdictError as error:
         raise StartError(str(error), USAGE) from error
     except TopicError as error:

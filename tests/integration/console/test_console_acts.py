@@ -9,12 +9,14 @@ from urllib.parse import quote
 
 import pytest
 import requests
+from confluent_kafka import Producer
 from selenium.webdriver.common.by import By
 
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts import links
 from sparkfuse_contracts.settings import Settings
-from sparkfuse_native_analytics.topic_records import read_all
+from sparkfuse_native_analytics import topic_records
+from sparkfuse_native_analytics.topic_records import TopicWriter, read_all
 from tests.browser import chromium
 from tests.console_server import RunningConsole, serving
 from tests.integration.console.rows import HOSTILE_FINDING
@@ -125,6 +127,24 @@ def test_refused_verdicts_record_nothing(with_login, broker, finding_id, form, h
 
     assert reply.status_code == status
     assert person not in {each["person"] for each in verdicts(broker)}
+
+
+def test_writer_stores_all_records_with_one_producer(broker, monkeypatch) -> None:
+    """The second record of a server needs no second connection to Kafka."""
+    opened: list[Producer] = []
+
+    def open_producer(configuration: dict[str, object]) -> Producer:
+        opened.append(Producer(configuration))
+        return opened[-1]
+
+    monkeypatch.setattr(topic_records, "Producer", open_producer)
+    before = len(verdicts(broker))
+    writer = TopicWriter(broker)
+    for number in range(3):
+        writer.append("feedback", f"key-{number}", b'{"person":"writer@example.com"}')
+
+    assert len(opened) == 1
+    assert len(verdicts(broker)) == before + 3
 
 
 def test_viewer_reads_and_sees_no_buttons(with_login) -> None:
