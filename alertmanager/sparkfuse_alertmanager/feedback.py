@@ -16,7 +16,15 @@ from sparkfuse_contracts.kafka_clients import client_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import RecordError, from_json
-from sparkfuse_rules.knowledge.precision import JobClass, Precisions, Verdict, demotion, precisions
+from sparkfuse_rules.knowledge.precision import (
+    MAX_AHEAD_MS,
+    JobClass,
+    Precisions,
+    Verdict,
+    demotion,
+    is_ahead,
+    precisions,
+)
 
 log = logging.getLogger(__name__)
 TOPIC = "feedback"
@@ -34,9 +42,14 @@ class Verdicts:
         self._precisions: Precisions = {}
         self._computed_ms: int | None = None
 
-    def add(self, content: bytes) -> None:
-        """Add one record of the topic. Raises RecordError if the record is invalid."""
+    def add(self, content: bytes, appended_ms: int | None = None) -> None:
+        """Add one record of the topic; ``appended_ms`` is Kafka's time of the record in ms since the epoch.
+
+        Raises RecordError if the record is invalid, or if its verdict is from the future.
+        """
         verdict = verdict_of(from_json(Feedback, content))
+        if is_ahead(verdict.at_ms, appended_ms):
+            raise RecordError(f"at_ms is more than {MAX_AHEAD_MS // 60_000} minutes in the future")
         before = self._verdicts.get((verdict.finding_id, verdict.person))
         if before is not None and before.at_ms > verdict.at_ms:
             return
@@ -124,7 +137,7 @@ class FeedbackFollower:
 
     def _add(self, content: bytes, message: Message) -> None:
         try:
-            self.verdicts.add(content)
+            self.verdicts.add(content, message.timestamp()[1])
         except RecordError as error:
             # The loader writes the dead letter of an invalid record, because it reads the same topic.
             log.warning("the record at offset %s of %s is not feedback: %s", message.offset(), self._name, error)

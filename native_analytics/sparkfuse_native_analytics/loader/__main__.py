@@ -86,7 +86,7 @@ def _work(
     stop: threading.Event,
 ) -> FeedWorker:
     sink = Sink(connect(settings), stop, lambda table: metrics.store_errors.labels(table).inc())
-    reader = TopicReader(settings, topic, metrics.kafka_error)
+    reader = TopicReader(settings, topic, metrics.kafka_error, times=feed.version is not None)
     for partition in reader.start(sink.stored_offsets(feed.table)):
         _log.warning("%s/%s was deleted and created again; loading it from its start", topic.name, partition)
     return FeedWorker(feed, reader, sink, letters, metrics, stop)

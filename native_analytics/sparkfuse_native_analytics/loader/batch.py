@@ -13,17 +13,22 @@ import pyarrow.compute as pc
 
 from sparkfuse_native_analytics.loader.derived import DERIVED
 from sparkfuse_native_analytics.loader.feed import TICK, Feed
+from sparkfuse_rules.knowledge.precision import MAX_AHEAD_MS, is_ahead
 
 Offsets = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Records:
-    """Records of one partition in their order; ``offsets`` has one offset for each value."""
+    """Records of one partition in their order; ``offsets`` has one offset for each value.
+
+    ``appended_ms`` has Kafka's time of each record in ms since the epoch, or is None if the feed does not use it.
+    """
 
     partition: int
     offsets: Offsets
     values: Sequence[bytes | None]
+    appended_ms: Offsets | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,8 @@ def make_batch(feed: Feed, records: Records, topic_id: str) -> Batch:
     rows, kept = _without_ticks(feed, rows, kept)
     rows, kept, lacking = _with_keys(feed, rows, kept)
     reasons |= lacking
+    rows, kept, ahead = _without_future(feed, rows, kept, records.appended_ms)
+    reasons |= ahead
     own = _table(feed, rows, records.partition, records.offsets[kept])
     # Without rows, as after a batch of ticks only, the table has no columns either.
     derived = tuple(derive(own) for derive in DERIVED.get(feed.table, ())) if own.num_rows else ()
@@ -102,6 +109,18 @@ def _with_keys(feed: Feed, rows: pa.Table, kept: Any) -> tuple[pa.Table, Any, di
             lacking |= dict.fromkeys(kept[absent].tolist(), reason)
             rows, kept = rows.filter(pa.array(~absent)), kept[~absent]
     return rows, kept, lacking
+
+
+def _without_future(
+    feed: Feed, rows: pa.Table, kept: Any, appended_ms: Offsets | None
+) -> tuple[pa.Table, Any, dict[int, str]]:
+    """Remove the rows whose version is in the future; topics whose feed has a version have few records."""
+    if feed.version is None or appended_ms is None or not rows.num_rows:
+        return rows, kept, {}
+    times = rows[feed.columns[feed.version]].to_pylist()
+    ahead = np.array([is_ahead(at_ms or 0, int(appended_ms[index])) for at_ms, index in zip(times, kept, strict=True)])
+    reason = f"not a {feed.message}: its {feed.version} is more than {MAX_AHEAD_MS // 60_000} minutes in the future"
+    return rows.filter(pa.array(~ahead)), kept[~ahead], dict.fromkeys(kept[ahead].tolist(), reason)
 
 
 def _table(feed: Feed, rows: pa.Table, partition: int, offsets: Offsets) -> pa.Table:

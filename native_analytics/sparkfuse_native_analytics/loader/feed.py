@@ -39,7 +39,8 @@ class Feed:
 
     If the message has kinds, ``choice`` is the name of the column that contains the kind. For a JSON topic,
     ``to_protobuf`` validates a record and converts it to the message; these topics have few records. For a Protobuf
-    topic, ``to_protobuf`` is None.
+    topic, ``to_protobuf`` is None. ``version`` is the time column (ms since the epoch) whose largest value wins, if
+    people write it: a record with a value in the future is invalid, because it would win for ever.
     """
 
     topic: str
@@ -47,6 +48,7 @@ class Feed:
     message: str
     choice: str | None = None
     to_protobuf: Callable[[bytes], bytes] | None = None
+    version: str | None = None
 
     @cached_property
     def decoder(self) -> Decoder:
@@ -78,6 +80,6 @@ FEEDS = (
     Feed("audit", "audit", "AuditRecord", to_protobuf=_json(audit_record_pb2.AuditRecord)),
     Feed("receipts", "receipts", "Receipt", to_protobuf=_json(receipt_pb2.Receipt)),
     Feed("baselines", "baselines", "Baseline", to_protobuf=_json(baseline_pb2.Baseline)),
-    Feed("feedback", "feedback", "Feedback", to_protobuf=_json(feedback_pb2.Feedback)),
+    Feed("feedback", "feedback", "Feedback", to_protobuf=_json(feedback_pb2.Feedback), version="at_ms"),
     Feed("dead-letters", "dead_letters", "DeadLetter", to_protobuf=_json(dead_letter_pb2.DeadLetter)),
 )

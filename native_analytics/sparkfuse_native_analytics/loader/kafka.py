@@ -27,8 +27,12 @@ AHEAD_KILOBYTES = 16 * 1024
 class TopicReader:
     """Reads the partitions of one topic from offsets that are in the store, so it needs no consumer group."""
 
-    def __init__(self, settings: Settings, topic: FoundTopic, on_error: Callable[[KafkaError], None]) -> None:
+    def __init__(
+        self, settings: Settings, topic: FoundTopic, on_error: Callable[[KafkaError], None], *, times: bool = False
+    ) -> None:
+        """Connect; ``times`` adds Kafka's time to each record, which costs time on topics with many records."""
         self.topic = topic
+        self._times = times
         self._next: dict[int, int] = {}
         self._looked_at = time.monotonic()
         self._consumer = Consumer(client_configuration(settings, {
@@ -71,8 +75,12 @@ class TopicReader:
         partitions = np.fromiter(map(Message.partition, messages), np.int32, count)
         offsets = np.fromiter(map(Message.offset, messages), np.int64, count)
         values = np.fromiter(map(Message.value, messages), object, count)
+        times = np.fromiter((each.timestamp()[1] for each in messages), np.int64, count) if self._times else None
         places = [(int(partition), partitions == partition) for partition in np.unique(partitions)]
-        records = [Records(partition, offsets[own], values[own].tolist()) for partition, own in places]
+        records = [
+            Records(partition, offsets[own], values[own].tolist(), None if times is None else times[own])
+            for partition, own in places
+        ]
         self._next |= {each.partition: int(each.offsets[-1]) + 1 for each in records}
         return records
 

@@ -18,9 +18,20 @@ DEFAULT_TARGET = 0.4
 # Older verdicts do not count, because the rule, the job and the team have changed since. So a demotion also ends by
 # itself, and people judge the rule again.
 VERDICT_LIFE_MS = 180 * 24 * 3_600_000
+# The last verdict of a person counts, so a verdict with a time in the future would count for ever. The clock of a
+# computer is rarely fast by more than some minutes.
+MAX_AHEAD_MS = 300_000
 DEFAULT = "default"
 # The two-sided 95 % quantile of the normal distribution.
 _Z = 1.959963984540054
+
+
+def is_ahead(at_ms: int, appended_ms: int | None) -> bool:
+    """Return whether a verdict is from the future: later than Kafka's time of its record by more than MAX_AHEAD_MS.
+
+    Both times are in ms since the epoch; without a time of the record (None) a verdict is not from the future.
+    """
+    return appended_ms is not None and at_ms > appended_ms + MAX_AHEAD_MS
 
 
 class JobClass(NamedTuple):

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typer.testing import CliRunner, Result
 from sparkfuse.commands.application import application
 from sparkfuse.stack.errors import MISSING, USAGE, StartError
 from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts.generated.feedback_pb2 import Feedback
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.kafka_clients import producer_configuration
 from sparkfuse_contracts.settings import Settings
@@ -69,6 +71,10 @@ def stack(kafka_bootstrap: str, topic_prefix: str, store_url: str, tmp_path) -> 
             cluster="prod", team="orders", started_ms=1, updated_ms=2, precision_target=0.4,
         )  # fmt: skip
         producer.produce(f"{topic_prefix}.findings", to_json(found), record_key("findings", found))
+    # Refused, because it would replace all later verdicts of this person on this finding.
+    future_ms = time.time_ns() // 1_000_000 + 86_400_000
+    ahead = Feedback(finding_id="f0", person="ada", verdict="not-useful", at_ms=future_ms, rule="stage_skew")
+    producer.produce(f"{topic_prefix}.feedback", to_json(ahead), record_key("feedback", ahead))
     assert producer.flush(60) == 0
     with (tmp_path / "loader.log").open("wb") as log:
         command = [sys.executable, "-m", "sparkfuse_native_analytics.loader"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from confluent_kafka import KafkaError, Producer
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
@@ -19,12 +21,15 @@ def test_added_partition_is_read_from_its_beginning(kafka_bootstrap: str, topic_
     admin = AdminClient({"bootstrap.servers": kafka_bootstrap})
     admin.create_topics([NewTopic(topic, 1)])[topic].result(60)
     settings = Settings.from_environment({"SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap})
-    reader = kafka.TopicReader(settings, FoundTopic(topic, "id", (0,)), errors.append)
+    reader = kafka.TopicReader(settings, FoundTopic(topic, "id", (0,)), errors.append, times=True)
     found: list[tuple[int, int, bytes]] = []
+    times: list[int] = []
+    started_ms = time.time_ns() // 1_000_000
 
     def read(count: int) -> bool:
         for records in reader.read(100, 0.5):
             values = zip(records.offsets.tolist(), records.values, strict=True)
+            times.extend(records.appended_ms.tolist())
             found.extend((records.partition, offset, value) for offset, value in values)
         return len(found) >= count
 
@@ -42,6 +47,8 @@ def test_added_partition_is_read_from_its_beginning(kafka_bootstrap: str, topic_
 
     assert sorted(found) == [(0, 0, b"old"), (0, 1, b"next"), (1, 0, b"first")]
     assert lag == 0
+    assert all(started_ms <= each <= time.time_ns() // 1_000_000 for each in times)
+    assert len(times) == len(found)
 
 
 def write(bootstrap: str, topic: str, partition: int, value: bytes) -> None:

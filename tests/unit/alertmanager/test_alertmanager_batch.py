@@ -11,6 +11,7 @@ from sparkfuse_alertmanager.sender import make_batch
 from sparkfuse_contracts.generated.feedback_pb2 import Feedback
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.wire import RecordError, to_json
+from sparkfuse_rules.knowledge.precision import MAX_AHEAD_MS
 
 NOW_MS = 1_795_226_470_000
 LINKS = Links("http://127.0.0.1:19080")
@@ -129,6 +130,15 @@ def test_late_verdict_does_not_replace_a_newer_one():
     batch = make_batch([record(0, team="orders")], NOW_MS, LINKS, demotion=verdicts.demotion)
 
     assert [alert.labels["severity"] for alert in batch.alerts] == ["warning"]
+
+
+def test_verdict_from_the_future_is_an_error():
+    """A verdict that would replace all later ones is refused; a clock that is five minutes fast is accepted."""
+    verdicts = Verdicts()
+    verdicts.add(feedback("old-0", at_ms=NOW_MS + MAX_AHEAD_MS), NOW_MS)
+
+    with pytest.raises(RecordError, match="at_ms is more than 5 minutes in the future"):
+        verdicts.add(feedback("old-0", at_ms=NOW_MS + MAX_AHEAD_MS + 1), NOW_MS)
 
 
 @pytest.mark.parametrize(
