@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from sparkfuse_contracts.columns import view_specs
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.compiled import compile_offline
 from sparkfuse_rules.runbooks import first_step, queries, rule_runbook_url, runbook_page_url, without_queries
@@ -57,3 +59,30 @@ def test_every_runbook_has_a_first_step() -> None:
         assert " 2. " not in step
     assert first_step("no steps") == ""
     assert first_step("1. Look.\n   The rows:\n   ```sql\n   SELECT 1\n   ```\n2. Then") == "Look."
+
+
+def columns_without_writer() -> set[str]:
+    """Return the columns of the table live that only the detect job computes; it does not store them."""
+    computed = {"job_live", "executor_loss", "host_live"}
+    return {
+        f"{view.row}_{column.name}"
+        for view in view_specs().values()
+        for column in view.columns.values()
+        if view.name in computed or {"detect", "offline only"} & {*column.tags}
+    }
+
+
+def test_runbook_queries_read_no_column_that_is_always_null(repository: Path) -> None:
+    """A query of a runbook reads no column of live that nobody writes, because it would show nothing."""
+    texts = {rule.id: rule.runbook for rule in CATALOG.values()}
+    texts |= {page.name: page.read_text(encoding="utf-8") for page in (repository / "docs/runbooks").glob("*.md")}
+    found = {
+        (name, column)
+        for name, text in texts.items()
+        for query in queries(text)
+        for column in columns_without_writer() & {*re.findall(r"\w+", query)}
+        if "live" in re.findall(r"\w+", query)
+    }
+
+    assert found == set()
+    assert "stage_stage_name" in columns_without_writer()
