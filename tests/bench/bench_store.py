@@ -39,7 +39,7 @@ HOUR_MS = 60 * MINUTE_MS
 # The source of each derived table, which contains some rows or columns of its source.
 _SOURCES = {"application_rows": "live", "host_executors": "live", "ended_stages": "live", "logged_stages": "history",
             "current_findings": "findings", "finding_runs": "findings", "finding_hosts": "findings",
-            "job_runs": "live"}  # fmt: skip
+            "job_runs": "live", "run_resources": "live"}  # fmt: skip
 _TABLES = re.compile(r"\b(?:FROM|JOIN)\s+(?:`?\w+`?\.)?`?(\w+)`?", re.IGNORECASE)
 
 
@@ -156,6 +156,8 @@ def _answers(newest: str, ended: str, finding: str) -> Iterator[tuple[str, Mappi
     yield "get_finding", {"finding_id": finding}
     yield "fuse_status", {"days": 1}
     yield "coverage", {"days": 7}
+    yield "costs", {"by": "team", "days": 30}
+    yield "costs", {"by": "job", "team": "team-3", "days": 30}
 
 
 def measure(client: Client, name: str, ask: Callable[[Client], object], rows: TableRows, repeats: int) -> Measured:

@@ -145,6 +145,13 @@ def _statements(company: Company) -> Iterator[_Rows]:
                 f"window_end_ms <= {company.end_ms}")  # fmt: skip
     yield _Rows("names", *everyone, 12, {**known, **_NAME, **_arrived("updated_ms")})
     yield _Rows("history", 0, company.applications // 10, 11, {**known, **_HISTORY, **_arrived("app_ended_ms")})
+    yield _Rows(
+        "run_resources",
+        *everyone,
+        1,
+        {"app_id": known["app_id"], **_RESOURCES},
+        f"start + {RUN_MS} <= {company.end_ms}",
+    )
     minutes = (company.days * DAY_MS - RUN_MS) // MINUTE_MS
     finding = {name: sql.format(company=company) for name, sql in _FINDING.items()} | {"runs": _runs(company)}
     yield _Rows("findings", 0, minutes, FIRING, {**finding, **_arrived("updated_ms")})
@@ -182,6 +189,21 @@ def _host(executor: str) -> str:
 
 
 _APPLICATION_NAME = "concat('nightly_', toString(job), ' ', toString(toDate(fromUnixTimestamp64Milli(start))))"
+_RESOURCES: Mapping[str, str] = {
+    "app_start_ms": "start",
+    "app_attempt": "toInt32(1)",
+    "job_key": "concat('job-', toString(job))",
+    "team": "concat('team-', toString(job % 10))",
+    "status": "'succeeded'",
+    "elapsed_ms": f"toInt64({RUN_MS})",
+    "completeness": "1.0",
+    "core_ms": f"toInt64({16 * RUN_MS})",
+    "memory_mib_ms": f"toInt64({4096 * RUN_MS})",
+    "busy_core_ms": f"toInt64({9 * RUN_MS})",
+    "retried_core_ms": "toInt64(0)",
+    "input_bytes": "toInt64(1000000000 + cityHash64(number) % 1000000000)",
+    "known": "1",
+}
 _LIVE: Mapping[str, Mapping[str, str]] = {
     "application_started": {
         "application_started_name": _APPLICATION_NAME,

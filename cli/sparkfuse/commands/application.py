@@ -14,6 +14,7 @@ from sparkfuse.commands import (
     canary,
     collector,
     compare,
+    cost,
     deadletters,
     doctor,
     explain,
@@ -111,6 +112,7 @@ feedback.add_to(application)
 run.add_to(application)
 explain.add_to(application)
 advise.add_to(application)
+cost.add_to(application)
 serve.add_to(application)
 share.add_to(application)
 ship.add_to(application)

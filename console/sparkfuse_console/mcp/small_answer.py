@@ -20,10 +20,10 @@ NOTICE = (
 )
 # Fields whose text is written by Sparkfuse or chosen from a fixed list; every other text may come from a job.
 _OWN = frozenset({
-    "actor", "action", "bears_on", "cause", "currency", "failure", "failure_kind", "finding_id", "gate", "kind",
+    "actor", "action", "bears_on", "by", "cause", "currency", "failure", "failure_kind", "finding_id", "gate",
     "meaning", "missing_reason", "mode", "next_cursor", "outcome", "part", "prices", "retry", "rule", "runbook_url",
     "severity", "spark_version", "stage_fingerprint", "fingerprint", "state", "status", "step", "unknown_reason",
-    "verdict", "work_measure", "completeness", "limits",
+    "verdict", "work_measure", "completeness", "limits", "kind",
 })  # fmt: skip
 
 

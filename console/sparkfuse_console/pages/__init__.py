@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparkfuse_console.pages import advice, comparison, documents, explanation, findings, hosts, jobs, runs, search
+from sparkfuse_console.pages import (
+    advice,
+    comparison,
+    costs,
+    documents,
+    explanation,
+    findings,
+    hosts,
+    jobs,
+    runs,
+    search,
+)
 from sparkfuse_console.site import Page
 
 # The type ``path`` accepts values that contain a slash, such as job keys.
@@ -13,6 +24,7 @@ PAGES: Mapping[str, Page] = {
     "/search": search.show,
     "/compare": comparison.show,
     "/advice": advice.show,
+    "/costs": costs.show,
     "/explain": explanation.show,
     "/runs": runs.index,
     "/runs/{app_id:path}": runs.show,

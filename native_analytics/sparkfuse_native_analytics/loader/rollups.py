@@ -1,4 +1,4 @@
-"""Computes the sums of each day from ended runs and from the executors of hosts."""
+"""Computes the sums of each day from ended runs and from the executors of hosts, and the resources of ended runs."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ import time
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError
 
+from sparkfuse_native_analytics.loader.run_resources import DAY_MS, roll_run_resources
+
 EVERY_SECONDS = 600.0
 # A batch can be stored while a day is computed, so each computation starts somewhat before the last one.
 _OVERLAP_MS = 3_600_000
-DAY_MS = 86_400_000
 _log = logging.getLogger("sparkfuse.loader")
 # Days that have no sums were left when the loader was stopped.
 _CHANGED = """(inserted_at >= fromUnixTimestamp64Milli({since_ms:Int64})
        OR toDate(day) NOT IN (SELECT DISTINCT day FROM %s))"""
-_JOB_DAYS = f"""
+_ENDED_DAYS = f"""
 SELECT DISTINCT intDiv(app_start_ms, {DAY_MS}) AS day FROM application_rows
-WHERE {_CHANGED % "job_days"} AND app_start_ms > 0
+WHERE {_CHANGED} AND app_start_ms > 0
   AND (row IN ('history', 'application_ended') OR ifNull(application_status, 'running') != 'running')
 ORDER BY day
 """
+_JOB_DAYS = _ENDED_DAYS % "job_days"
+_RESOURCE_DAYS = _ENDED_DAYS % f"(SELECT toDate(intDiv(app_start_ms, {DAY_MS})) AS day FROM run_resources)"
 _HOST_DAYS = f"""
 SELECT DISTINCT intDiv(seen_ms, {DAY_MS}) AS day FROM host_executors
 WHERE {_CHANGED % "host_days"} AND seen_ms > 0
@@ -65,13 +68,24 @@ def roll_up(client: Client, since_ms: int, stop: threading.Event | None = None) 
     Raises ClickHouseError.
     """
     rolled = 0
-    for days, statement in ((_JOB_DAYS, _ROLL_JOBS), (_HOST_DAYS, _ROLL_HOSTS)):
+    for days, roll in _ROLLS:
         for (day,) in client.query(days, parameters={"since_ms": since_ms}).result_rows:
             if stop is not None and stop.is_set():
                 return rolled
-            client.command(statement, parameters={"day": day})
+            roll(client, day)
             rolled += 1
     return rolled
+
+
+def _roll_jobs(client: Client, day: int) -> None:
+    client.command(_ROLL_JOBS, parameters={"day": day})
+
+
+def _roll_hosts(client: Client, day: int) -> None:
+    client.command(_ROLL_HOSTS, parameters={"day": day})
+
+
+_ROLLS = ((_JOB_DAYS, _roll_jobs), (_HOST_DAYS, _roll_hosts), (_RESOURCE_DAYS, roll_run_resources))
 
 
 def keep_rolled_up(client: Client, stop: threading.Event) -> None:

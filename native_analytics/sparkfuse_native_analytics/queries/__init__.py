@@ -8,6 +8,7 @@ from clickhouse_connect.driver.client import Client
 from sparkfuse_native_analytics.queries.allocation_rows import Allocation, allocation
 from sparkfuse_native_analytics.queries.baseline_rows import Baseline, BaselineSample, baselines, explained
 from sparkfuse_native_analytics.queries.comparable_run import comparable_run, stored_comparison
+from sparkfuse_native_analytics.queries.costs import CostRow, Costs, Waste, costs
 from sparkfuse_native_analytics.queries.cursor import CursorError
 from sparkfuse_native_analytics.queries.executor_rows import Executor, RunOnHost, executors, runs_on_host
 from sparkfuse_native_analytics.queries.expected_rows import MAX_BASELINES, ExpectedDuration
@@ -45,6 +46,8 @@ __all__ = [
     "Baseline",
     "BaselineSample",
     "Client",
+    "CostRow",
+    "Costs",
     "CursorError",
     "Executor",
     "ExpectedDuration",
@@ -75,9 +78,11 @@ __all__ = [
     "StageReport",
     "StoreEmptyError",
     "UsualRun",
+    "Waste",
     "allocation",
     "baselines",
     "comparable_run",
+    "costs",
     "count_findings",
     "demotion_of",
     "executors",

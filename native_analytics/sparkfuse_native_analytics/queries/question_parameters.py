@@ -39,6 +39,17 @@ class RunsWanted:
 
 @_strict
 @dataclass(frozen=True)
+class CostsWanted:
+    """The period and the grouping of costs; an empty team does not restrict them."""
+
+    by: Annotated[Literal["team", "job"], Field(description="One row for each team or for each job.")] = "team"
+    team: Annotated[Text, Field(description="Only jobs of this team.")] = ""
+    days: Days = 30
+    limit: Limit = 50
+
+
+@_strict
+@dataclass(frozen=True)
 class FindingsWanted:
     """Filters of findings; an empty text does not restrict them."""
 

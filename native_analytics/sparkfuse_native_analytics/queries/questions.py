@@ -12,6 +12,7 @@ from clickhouse_connect.driver.client import Client
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from sparkfuse_native_analytics.queries.comparable_run import stored_comparison
+from sparkfuse_native_analytics.queries.costs import Costs, costs
 from sparkfuse_native_analytics.queries.finding_rows import Finding, FindingFilter, finding
 from sparkfuse_native_analytics.queries.fleet_rows import Coverage, FuseState, coverage, fuse_state
 from sparkfuse_native_analytics.queries.job_advice import JobAdvice, job_advice
@@ -29,6 +30,7 @@ from sparkfuse_native_analytics.queries.lists import (
 from sparkfuse_native_analytics.queries.question_parameters import (
     AdviceWanted,
     ComparisonWanted,
+    CostsWanted,
     CostWanted,
     CoverageWanted,
     FindingsWanted,
@@ -198,6 +200,21 @@ QUESTIONS = (
         lambda context, wanted: run_cost(context.client, wanted.app_id, context.prices),
         RunCost,
         _NO_RUN,
+    ),
+    Question(
+        "costs",
+        "/costs",
+        "Show what teams or jobs cost and waste in a period, the largest waste first.",
+        CostsWanted,
+        lambda context, wanted: costs(
+            context.client,
+            context.prices,
+            wanted.by,
+            context.now_ms - wanted.days * DAY_MS,
+            team=wanted.team,
+            limit=wanted.limit,
+        ),
+        Costs,
     ),
     Question(
         "compare_runs",

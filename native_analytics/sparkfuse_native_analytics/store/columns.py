@@ -16,6 +16,7 @@ CURRENT_FINDINGS = "current_findings"
 FINDING_RUNS = "finding_runs"
 FINDING_HOSTS = "finding_hosts"
 JOB_RUNS = "job_runs"
+RUN_RESOURCES = "run_resources"
 STAGE = "stage"
 # The kind, in ``application_rows``, of a row from an event log.
 LOGGED = "history"
@@ -54,12 +55,31 @@ _JOB_RUNS = {
     "known": "UInt8",
     "inserted_at": _INSERTED_AT,
 }
+_RUN_RESOURCES = {
+    "app_start_ms": "Int64",
+    "app_id": "String",
+    "app_attempt": "Int32",
+    "job_key": "String",
+    "team": "String",
+    "status": "String",
+    "elapsed_ms": "Nullable(Int64)",
+    "completeness": "Nullable(Float64)",
+    "core_ms": "Nullable(Int64)",
+    "memory_mib_ms": "Nullable(Int64)",
+    "busy_core_ms": "Nullable(Int64)",
+    "retried_core_ms": "Nullable(Int64)",
+    "input_bytes": "Nullable(Int64)",
+    "disk_spilled_bytes": "Nullable(Int64)",
+    "known": "UInt8",
+    "inserted_at": _INSERTED_AT,
+}
 # Tables of the loader whose columns are not those of a table of the contract.
 _OWN = {
     HOST_EXECUTORS: _HOST_EXECUTORS,
     FINDING_RUNS: _FINDING_RUNS,
     FINDING_HOSTS: _FINDING_HOSTS,
     JOB_RUNS: _JOB_RUNS,
+    RUN_RESOURCES: _RUN_RESOURCES,
 }
 _CURRENT_FINDINGS = ("finding_id", "updated_ms", "cluster", "tenant", "rule", "severity", "state", "job_key", "team",
                      "scope", "started_ms", "resolved_ms", "inserted_at")  # fmt: skip

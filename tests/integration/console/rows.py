@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 from clickhouse_connect.driver.client import Client
 from google.protobuf.message import Message
 
@@ -17,11 +18,13 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics.loader.batch import Records, make_batch
 from sparkfuse_native_analytics.loader.feed import FEEDS
+from sparkfuse_native_analytics.loader.run_resources import SCHEMA as RUN_RESOURCES
 from sparkfuse_native_analytics.offline.application import Application, read_application
 from sparkfuse_native_analytics.offline.history_rows import baseline_messages, display_name_messages, history_rows
 from tests.integration.dashboards.scenario import arrow_rows, insert
 
 ADVISED_JOB = "skewed/job"
+WASTING_TEAM = "R&D <wasting>"
 _MOMENTS = ("app_start_ms", "app_ended_ms", "submitted_ms", "completed_ms", "started_ms", "ended_ms")
 SLOW_APP = "local-1795270036831"
 """The id of the slower run of `store_slow_run`."""
@@ -53,6 +56,7 @@ def fill_console(client: Client) -> None:
     store(client, "live", hostile_rows())
     insert(client, "findings", arrow_rows("findings", [hostile_finding(), *many_findings()]))
     client.insert_arrow("feedback", arrow_rows("feedback", verdicts()))
+    client.insert_arrow("run_resources", pa.Table.from_pylist(resource_rows(), schema=RUN_RESOURCES))
 
 
 def hostile_rows() -> Sequence[LiveRow]:
@@ -136,6 +140,25 @@ def verdicts() -> Sequence[Feedback]:
             team=TEAM,
         )
         for number in range(6)
+    ]
+
+
+def resource_rows() -> list[dict[str, object]]:
+    """Return the resources of ended runs: of a team with waste, of a team with hostile text, and of an unknown size."""
+    hour = 3_600_000
+    team = {"app_attempt": 0, "status": "succeeded", "completeness": 1.0, "team": WASTING_TEAM, "elapsed_ms": hour,
+            "core_ms": 100 * hour, "memory_mib_ms": 100 * 1024 * hour, "busy_core_ms": 25 * hour,
+            "retried_core_ms": 5 * hour, "input_bytes": 10**9, "disk_spilled_bytes": 0, "known": 1}  # fmt: skip
+    hostile = {"team": HOSTILE, "core_ms": 10 * hour, "memory_mib_ms": 1024 * hour, "busy_core_ms": 9 * hour}
+    unknown = dict.fromkeys(("core_ms", "memory_mib_ms", "busy_core_ms", "retried_core_ms"))
+    return [
+        {**team, **other, "app_start_ms": STARTED_MS - DAY_MS}
+        for other in (
+            {"app_id": "wasting-1", "job_key": ADVISED_JOB},
+            {"app_id": "wasting-2", "job_key": "wasting/other", "status": "failed"},
+            {**hostile, "app_id": "hostile-1", "job_key": f"team/{HOSTILE}?x#y"},
+            {**unknown, "app_id": "unknown-1", "job_key": "unpriced/job", "team": "unpriced", "known": 0},
+        )
     ]
 
 

@@ -42,6 +42,8 @@ PAGES = {
     "comparison": f"/compare?{urlencode({'before': APP, 'after': HOSTILE_APP})}",
     "choices of a comparison": f"/compare?{urlencode({'after': APP})}",
     "advice": f"/advice?{urlencode({'job': ADVISED_JOB})}",
+    "costs": "/costs?period=90d",
+    "costs of jobs": "/costs?period=90d&by=job",
     "explanation of a slow run": f"/explain?{urlencode({'run': SLOW_APP})}",
     "hostile explanation": f"/explain?{urlencode({'run': HOSTILE_APP})}",
     "runs": "/runs?period=90d",
@@ -191,7 +193,7 @@ def test_keyboard_reaches_the_content(browser, console) -> None:
     """The first stop of the Tab key skips to the content; filters and tables can be reached, with a visible focus."""
     opened(browser, console, "/")
     seen = []
-    for _ in range(17):
+    for _ in range(18):
         browser.switch_to.active_element.send_keys(Keys.TAB)
         seen.append(browser.execute_script("""
             const at = document.activeElement;
@@ -200,8 +202,8 @@ def test_keyboard_reaches_the_content(browser, console) -> None:
         """))  # fmt: skip
 
     names = [name for name, _ in seen]
-    assert names[:8] == ["#main", "/", "/runs", "/compare", "/rules", "/docs", "q", "Search"]
-    assert names[8:13] == ["severity", "team", "job", "Filter", "Open findings"]
+    assert names[:9] == ["#main", "/", "/runs", "/costs", "/compare", "/rules", "/docs", "q", "Search"]
+    assert names[9:14] == ["severity", "team", "job", "Filter", "Open findings"]
     assert {outline for _, outline in seen} == {"solid"}
 
 

@@ -22,6 +22,7 @@ from tests.integration.console.rows import (
     MANY,
     SECRET,
     TEAM,
+    WASTING_TEAM,
 )
 from tests.integration.dashboards.scenario import APP
 
@@ -253,6 +254,24 @@ def test_advice_shows_evidence_and_reasons(console):
     assert console.get("/advice?job=nothing").status_code == 404
 
 
+def test_costs_lead_from_the_fleet_to_the_advice(console):
+    """The owner of the platform goes from the team that wastes most to its jobs, and from there to the advice."""
+    fleet = console.get("/").text
+    teams = console.get(next(iter(re.findall(r'href="(/costs)"', fleet)))).text
+    rows = re.findall(r"<tr>.*?</tr>", teams[teams.index("<tbody>") :], re.DOTALL)
+    jobs = console.get(html.unescape(re.findall(r'href="(/costs[^"]+)"', rows[0])[0])).text
+    job = html.unescape(re.findall(r'href="(/jobs/[^"]+)"', jobs)[-1])
+
+    assert html.escape(WASTING_TEAM) in rows[0]
+    assert "8.09 USD" in rows[0]
+    assert next(each for each in rows if "unpriced" in each).count("unknown") == 5
+    assert jobs.count("/jobs/") == 2
+    assert job == links.job_url("", ADVISED_JOB)
+    assert f'href="/advice?job={quote(ADVISED_JOB, safe="")}"' in jobs
+    assert "Advice for the next runs" in console.get(job).text
+    assert "choose a longer period" in console.get("/costs?team=nobody").text
+
+
 def test_explanation_shows_causes_predictions_and_findings(console, real_run, slow_run):
     """A run is explained by the causes of its excess, by predictions and by findings; the page of the run links it."""
     usual, slow = slow_run
@@ -273,6 +292,9 @@ def test_explanation_shows_causes_predictions_and_findings(console, real_run, sl
         "/",
         f"/explain?run={quote(HOSTILE_APP)}",
         "/search?q=hostile",
+        "/costs",
+        "/costs?by=job",
+        f"/costs?team={quote(HOSTILE)}",
         "/runs",
         links.run_url("", HOSTILE_APP),
         links.job_url("", "hostile/job"),
@@ -340,8 +362,8 @@ def test_wrong_parameters_are_a_clear_400(console, path, message):
 
 def test_every_link_resolves(console):
     """Each link of the pages about things leads to an existing page; none leads to another host."""
-    start = ["/", "/runs?period=90d", links.run_url("", HOSTILE_APP), f"/runs/{APP}", links.host_url("", HOST),
-             links.finding_url("", HOSTILE_FINDING), "/findings/a1b2c3d4e5f60718",
+    start = ["/", "/runs?period=90d", "/costs", links.run_url("", HOSTILE_APP), f"/runs/{APP}",
+             links.host_url("", HOST), links.finding_url("", HOSTILE_FINDING), "/findings/a1b2c3d4e5f60718",
              links.job_url("", "prod-eu/orders/nightly_orders")]  # fmt: skip
     shown = "".join(console.get(path).text for path in start)
     targets = {html.unescape(each).partition("#")[0] for each in re.findall(r'(?:href|src)="([^"]+)"', shown)}

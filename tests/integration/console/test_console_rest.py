@@ -75,7 +75,7 @@ def test_examples_of_the_documentation_work(console, slow_run):
         answer = json.loads(shown.stdout)
 
         assert not isinstance(answer.get("status"), int), answer  # an error has the status of HTTP
-    assert len(commands) == 4
+    assert len(commands) == 5
 
 
 def test_run_is_the_same_as_on_its_page(console):

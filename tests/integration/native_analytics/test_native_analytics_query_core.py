@@ -27,7 +27,14 @@ from sparkfuse_native_analytics.queries.questions import QUESTIONS, Context, Que
 from sparkfuse_native_analytics.store.client import connect
 from sparkfuse_native_analytics.store.migrate import migrate
 from sparkfuse_rules.prices import Prices
-from tests.integration.console.rows import ADVISED_JOB, fill_console, store, store_real_run, store_skewed_runs
+from tests.integration.console.rows import (
+    ADVISED_JOB,
+    WASTING_TEAM,
+    fill_console,
+    store,
+    store_real_run,
+    store_skewed_runs,
+)
 from tests.integration.dashboards.scenario import APP, arrow_rows, fill
 
 LOGS = Path(__file__).parent / "compare" / "logs"
@@ -325,6 +332,10 @@ def test_commands_show_the_answers(filled: Filled, module_settings: Settings, mo
     assert "Left out: 1 run(s)" in run("advise", str(LOGS / "usual.zstd"), str(torn)).output
     assert "skew: In stage" in run("advise", ADVISED_JOB).output
     assert "Advice needs 5 successful runs" in run("advise", *[str(LOGS / f"{each}.zstd") for each in SAME_JOB]).output
+    teams, jobs = run("cost").output, json.loads(run("cost", "--by", "job", "--team", WASTING_TEAM, "--json").output)
+    assert "unknown" in next(line for line in teams.splitlines() if "unpriced" in line)
+    assert [each["name"] for each in jobs["rows"]] == ["wasting/other", ADVISED_JOB]
+    assert "--by must be team or job" in str(run("cost", "--by", "user").exception)
     assert "of several jobs" in str(run("advise", str(LOGS / "usual.zstd"), str(REAL)).exception)
     assert "no run of a job 'nothing'" in str(run("advise", "nothing").exception)
     assert run("compare", *ids).exit_code == 0

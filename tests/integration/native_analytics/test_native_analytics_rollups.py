@@ -13,11 +13,13 @@ from sparkfuse_native_analytics import queries
 from sparkfuse_native_analytics.loader.rollups import last_rolled_ms, roll_up
 from sparkfuse_native_analytics.store.client import connect
 from sparkfuse_native_analytics.store.migrate import migrate
+from sparkfuse_rules.prices import Prices
 from tests.bench.store_company import MINUTE_MS, TASKS, Company, fill
 
-DAYS = 20
+DAYS = 6
 COMPANY = Company(tasks=20 * TASKS, days=DAYS, end_ms=time.time_ns() // 10**6 // MINUTE_MS * MINUTE_MS)
 LONG_AGO = dt.date(2000, 1, 1)
+PRICES = Prices("USD", 0.05, 0.005, "test prices")
 
 
 @pytest.fixture
@@ -27,6 +29,7 @@ def company(settings: Settings) -> Client:
     migrate(client)
     for _ in fill(client, COMPANY):
         pass
+    client.command("TRUNCATE TABLE run_resources")
     return client
 
 
@@ -64,6 +67,65 @@ def test_days_that_a_stopped_loader_left_are_computed(company: Client) -> None:
 
     assert len(left) == len(whole) - 1
     assert queries.job_days(company, LONG_AGO) == whole
+
+
+def test_costs_of_teams_and_jobs_are_those_of_their_executors(company: Client) -> None:
+    """Each ended run costs its executors; failed runs, idle cores and repeated tasks are waste, by team and by job."""
+    client = company
+    failed, retried, lost = (COMPANY.app_id(number) for number in (3, 13, 4))
+    _change(client, "application_rows", f"application_status = 'failed' WHERE app_id = '{failed}'")
+    _change(client, "ended_stages", "finished_duration_ms = 60000, finished_tasks = 50 WHERE 1")
+    _change(client, "ended_stages", f"failed_tasks = 25 WHERE app_id = '{retried}'")
+    client.command(f"ALTER TABLE live DELETE WHERE app_id = '{lost}' SETTINGS mutations_sync = 2")
+    roll_up(client, 0)
+    teams = queries.costs(client, PRICES, "team", 0)
+    by_name = {each.name: each for each in teams.rows}
+    third, fourth, unpriced = by_name["team-3"], by_name["team-5"], by_name["team-4"]
+    jobs = queries.costs(client, PRICES, "job", 0, team="team-3")
+    run_hours, run_cost = 16 * 0.25, 16 * 0.25 * PRICES.core_hour + 4 * 0.25 * PRICES.gib_hour
+    busy_hours = 10 * 60_000 / 3_600_000
+
+    assert teams.rows_total == len(teams.rows) == 10
+    assert teams.total.runs == sum(each.runs for each in teams.rows) == COMPANY.applications - 1
+    assert (third.runs, third.failed_runs, third.unpriced_runs) == (2, 1, 0)
+    assert third.core_hours == pytest.approx(2 * run_hours)
+    assert third.gib_hours == pytest.approx(2 * 4 * 0.25)
+    assert third.cost == pytest.approx(2 * run_cost)
+    assert third.failed.cost == pytest.approx(run_cost)
+    assert third.idle.core_hours == pytest.approx(run_hours - busy_hours)
+    assert third.retried.core_hours == pytest.approx(busy_hours / 2)
+    assert third.waste.core_hours == pytest.approx(third.core_hours - busy_hours / 2)
+    assert third.waste.cost == pytest.approx(third.cost * third.waste_share)
+    assert (fourth.retried.core_hours, fourth.failed.cost) == (0, 0)
+    assert teams.rows[0].name == "team-3"
+    assert (unpriced.unpriced_runs, unpriced.runs) == (1, 2)
+    assert unpriced.cost == pytest.approx(run_cost)
+    assert [each.name for each in jobs.rows] == ["job-3", "job-13"]
+    assert jobs.total.cost == pytest.approx(third.cost)
+
+
+def test_unknown_costs_are_no_zero(company: Client) -> None:
+    """Executors that have expired keep the known costs; without executors or prices, money is unknown and not 0."""
+    roll_up(company, 0)
+    known = queries.costs(company, PRICES, "team", 0)
+    company.command("TRUNCATE TABLE live")
+    roll_up(company, 0)
+    again = queries.costs(company, PRICES, "team", 0)
+    company.command("TRUNCATE TABLE run_resources")
+    roll_up(company, 0)
+    found, off = queries.costs(company, PRICES, "job", 0, limit=3), queries.costs(company, None, "team", 0)
+    nobody = queries.costs(company, PRICES, "job", 0, team="' OR 1=1 --")
+
+    assert known.total.cost
+    assert again == known
+    assert (len(found.rows), found.rows_total, found.total.runs) == (3, 19, 19)
+    assert found.total.unpriced_runs == 19
+    assert {found.total.cost, found.total.waste.cost, off.total.cost, nobody.total.cost} == {None}
+    assert (off.currency, nobody.rows, nobody.total.runs) == (None, [], 0)
+
+
+def _change(client: Client, table: str, what: str) -> None:
+    client.command(f"ALTER TABLE {table} UPDATE {what} SETTINGS mutations_sync = 2")
 
 
 @pytest.mark.long
