@@ -156,6 +156,7 @@ def _answers(newest: str, ended: str, finding: str) -> Iterator[tuple[str, Mappi
     yield "get_finding", {"finding_id": finding}
     yield "fuse_status", {"days": 1}
     yield "coverage", {"days": 7}
+    yield "advice_outcomes", {"job_key": "job-7"}
     yield "costs", {"by": "team", "days": 30}
     yield "costs", {"by": "job", "team": "team-3", "days": 30}
 

@@ -21,9 +21,9 @@ NOTICE = (
 # Fields whose text is written by Sparkfuse or chosen from a fixed list; every other text may come from a job.
 _OWN = frozenset({
     "actor", "action", "bears_on", "by", "cause", "currency", "failure", "failure_kind", "finding_id", "gate",
-    "meaning", "missing_reason", "mode", "next_cursor", "outcome", "part", "prices", "retry", "rule", "runbook_url",
-    "severity", "spark_version", "stage_fingerprint", "fingerprint", "state", "status", "step", "unknown_reason",
-    "verdict", "work_measure", "completeness", "limits", "kind",
+    "goal", "kind", "meaning", "missing_reason", "mode", "next_cursor", "outcome", "part", "prices", "retry", "rule",
+    "runbook_url", "severity", "spark_version", "stage_fingerprint", "fingerprint", "state", "status", "step",
+    "unknown_reason", "verdict", "work_measure", "completeness", "limits",
 })  # fmt: skip
 
 

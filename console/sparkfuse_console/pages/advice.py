@@ -13,10 +13,13 @@ from sparkfuse_native_analytics import queries
 
 
 def show(site: Site, request: Request) -> Response:
-    """Show settings with which the job ``job`` would probably be faster or cheaper, with their evidence."""
+    """Show settings with which the job ``job`` would be faster or cheaper, and what earlier advice gained."""
     job_key = parameters.text(request, "job")
     now_ms = time.time_ns() // 1_000_000
     found = site.store.ask(lambda client: queries.job_advice(client, job_key, site.prices, now_ms)) if job_key else None
+    outcomes = (
+        site.store.ask(lambda client: queries.job_outcomes(client, job_key, site.prices, now_ms)) if found else None
+    )
     if found is None:
         return site.not_found(request, "The store has no run of a job with this key in the last 90 days.")
-    return site.page(request, "advice.html", found=found)
+    return site.page(request, "advice.html", found=found, outcomes=outcomes)

@@ -28,6 +28,7 @@ from sparkfuse_native_analytics.queries.finding_rows import (
 )
 from sparkfuse_native_analytics.queries.fuse_steps import FuseStep, fuse_steps
 from sparkfuse_native_analytics.queries.job_advice import JobAdvice, job_advice
+from sparkfuse_native_analytics.queries.job_advice_outcomes import JobOutcomes, job_outcomes
 from sparkfuse_native_analytics.queries.job_days import JobDay, job_days
 from sparkfuse_native_analytics.queries.job_history import JobFacts, job_facts
 from sparkfuse_native_analytics.queries.lists import FindingList, RunList, list_findings, list_runs
@@ -62,6 +63,7 @@ __all__ = [
     "JobAdvice",
     "JobDay",
     "JobFacts",
+    "JobOutcomes",
     "Query",
     "Run",
     "RunCost",
@@ -96,6 +98,7 @@ __all__ = [
     "job_advice",
     "job_days",
     "job_facts",
+    "job_outcomes",
     "latest_findings",
     "list_findings",
     "list_runs",

@@ -16,6 +16,7 @@ from sparkfuse_native_analytics.queries.costs import Costs, costs
 from sparkfuse_native_analytics.queries.finding_rows import Finding, FindingFilter, finding
 from sparkfuse_native_analytics.queries.fleet_rows import Coverage, FuseState, coverage, fuse_state
 from sparkfuse_native_analytics.queries.job_advice import JobAdvice, job_advice
+from sparkfuse_native_analytics.queries.job_advice_outcomes import JobOutcomes, job_outcomes
 from sparkfuse_native_analytics.queries.job_history import JobHistory, job_history
 from sparkfuse_native_analytics.queries.lists import (
     FindingList,
@@ -241,6 +242,15 @@ QUESTIONS = (
         AdviceWanted,
         lambda context, wanted: job_advice(context.client, wanted.job_key, context.prices, context.now_ms),
         JobAdvice,
+        "The store has no run of this job in the last 90 days; the list of runs shows the keys.",
+    ),
+    Question(
+        "advice_outcomes",
+        "/jobs/{job_key}/advice/outcomes",
+        "Show what became of the advice for a job: proposed, applied, verified by later runs, or without a gain.",
+        AdviceWanted,
+        lambda context, wanted: job_outcomes(context.client, wanted.job_key, context.prices, context.now_ms),
+        JobOutcomes,
         "The store has no run of this job in the last 90 days; the list of runs shows the keys.",
     ),
     Question(

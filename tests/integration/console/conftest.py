@@ -15,7 +15,13 @@ from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.store.client import connect
 from sparkfuse_native_analytics.store.migrate import migrate
 from tests.console_server import RunningConsole, serving
-from tests.integration.console.rows import fill_console, store_real_run, store_skewed_runs, store_slow_run
+from tests.integration.console.rows import (
+    fill_console,
+    store_applied_advice,
+    store_real_run,
+    store_skewed_runs,
+    store_slow_run,
+)
 from tests.integration.dashboards.scenario import arrow_rows, fill
 
 
@@ -50,6 +56,7 @@ def real_run(fleet: Client) -> Application:
 def slow_run(fleet: Client) -> tuple[Application, Application]:
     """Return a usual run and a slower run of one job that are in the store."""
     store_skewed_runs(fleet)
+    store_applied_advice(fleet)
     return store_slow_run(fleet)
 
 

@@ -19,11 +19,13 @@ from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics.loader.batch import Records, make_batch
 from sparkfuse_native_analytics.loader.feed import FEEDS
 from sparkfuse_native_analytics.loader.run_resources import SCHEMA as RUN_RESOURCES
+from sparkfuse_native_analytics.loader.run_resources import roll_run_resources
 from sparkfuse_native_analytics.offline.application import Application, read_application
 from sparkfuse_native_analytics.offline.history_rows import baseline_messages, display_name_messages, history_rows
 from tests.integration.dashboards.scenario import arrow_rows, insert
 
 ADVISED_JOB = "skewed/job"
+APPLIED_JOB = "applied/<b>job"
 WASTING_TEAM = "R&D <wasting>"
 _MOMENTS = ("app_start_ms", "app_ended_ms", "submitted_ms", "completed_ms", "started_ms", "ended_ms")
 SLOW_APP = "local-1795270036831"
@@ -194,15 +196,54 @@ def store_slow_run(client: Client) -> tuple[Application, Application]:
 
 def store_skewed_runs(client: Client) -> None:
     """Store five runs of one skewed job of the last days, all from one real log."""
-    application = read_application(find_logs(str(COMPARED / "skewed_key.zstd")).logs[0])
+    application = _skewed()
     now_ms = time.time_ns() // 1_000_000
     for day in range(5):
-        rows = list(history_rows(application, "prod", "team"))
-        for row in rows:
-            row.app_id, row.job_key = f"skewed-{day}", ADVISED_JOB
-            by_ms = now_ms - (day + 1) * DAY_MS - (application.started_ms or 0)
-            for part in (row, row.application, row.stage, row.query):
-                for name in _MOMENTS:
-                    if name in part.DESCRIPTOR.fields_by_name and part.HasField(name):
-                        setattr(part, name, getattr(part, name) + by_ms)
-        store(client, "history", rows)
+        _store_log_as(client, application, f"skewed-{day}", ADVISED_JOB, now_ms - (day + 1) * DAY_MS)
+
+
+def store_applied_advice(client: Client) -> None:
+    """Store five runs of a job with eight executors, and then five with the four that its advice recommends."""
+    application = _skewed()
+    today = time.time_ns() // 1_000_000 // DAY_MS
+    for number in range(10):
+        executors = 8 if number < 5 else 4
+        start_ms = (today - 2 + number // 5) * DAY_MS + number * 3_600_000
+        _store_log_as(client, application, f"applied-{number}", APPLIED_JOB, start_ms)
+        store(client, "live", _live_rows_of(f"applied-{number}", start_ms, executors))
+    for day in (today - 2, today - 1):
+        roll_run_resources(client, day)
+
+
+def _skewed() -> Application:
+    return read_application(find_logs(str(COMPARED / "skewed_key.zstd")).logs[0])
+
+
+def _store_log_as(client: Client, application: Application, app_id: str, job_key: str, start_ms: int) -> None:
+    """Store the rows of a log as those of another run, which started at another time."""
+    by_ms = start_ms - (application.started_ms or 0)
+    rows = list(history_rows(application, "prod", "team"))
+    for row in rows:
+        row.app_id, row.job_key = app_id, job_key
+        for part in (row, row.application, row.stage, row.query):
+            for name in _MOMENTS:
+                if name in part.DESCRIPTOR.fields_by_name and part.HasField(name):
+                    setattr(part, name, getattr(part, name) + by_ms)
+    store(client, "history", rows)
+
+
+def _live_rows_of(app_id: str, start_ms: int, executors: int) -> Iterable[LiveRow]:
+    """Yield the start of a run with its configuration, and its executors with one core each."""
+    for number in range(-1, executors):
+        row = LiveRow()
+        row.CopyFrom(LIVE["application_started" if number < 0 else "executor_added"])
+        row.app_id, row.app_start_ms, row.app_attempt, row.row_seq = app_id, start_ms, 0, number + 2
+        if number < 0:
+            row.application_started.properties.clear()
+            row.application_started.properties["spark.sparkfuse.job"] = APPLIED_JOB
+            row.application_started.configuration.clear()
+            row.application_started.configuration["spark.executor.instances"] = str(executors)
+        else:
+            row.executor_added.executor_id, row.executor_added.cores = str(number), 1
+            row.executor_added.added_ms = start_ms
+        yield row

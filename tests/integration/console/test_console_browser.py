@@ -20,6 +20,7 @@ from sparkfuse_contracts import links
 from tests.browser import accessibility_problems, chromium, contrast, see
 from tests.integration.console.rows import (
     ADVISED_JOB,
+    APPLIED_JOB,
     HOST,
     HOSTILE_APP,
     HOSTILE_FINDING,
@@ -42,6 +43,7 @@ PAGES = {
     "comparison": f"/compare?{urlencode({'before': APP, 'after': HOSTILE_APP})}",
     "choices of a comparison": f"/compare?{urlencode({'after': APP})}",
     "advice": f"/advice?{urlencode({'job': ADVISED_JOB})}",
+    "applied advice": f"/advice?{urlencode({'job': APPLIED_JOB})}",
     "costs": "/costs?period=90d",
     "costs of jobs": "/costs?period=90d&by=job",
     "explanation of a slow run": f"/explain?{urlencode({'run': SLOW_APP})}",

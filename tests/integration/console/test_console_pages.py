@@ -15,6 +15,7 @@ from sparkfuse_native_analytics.queries.cursor import encode
 from tests.console_server import serving
 from tests.integration.console.rows import (
     ADVISED_JOB,
+    APPLIED_JOB,
     HOST,
     HOSTILE,
     HOSTILE_APP,
@@ -270,6 +271,24 @@ def test_costs_lead_from_the_fleet_to_the_advice(console):
     assert f'href="/advice?job={quote(ADVISED_JOB, safe="")}"' in jobs
     assert "Advice for the next runs" in console.get(job).text
     assert "choose a longer period" in console.get("/costs?team=nobody").text
+
+
+def test_outcomes_lead_from_a_slow_job_to_a_verified_gain(console):
+    """An engineer goes from the page of a job to its advice, and sees that applied advice has brought a gain."""
+    job = console.get(links.job_url("", APPLIED_JOB)).text
+    address = html.unescape(re.findall(r'href="(/advice[^"]+)"', job)[0])
+    shown = part(console.get(address).text, "outcomes")
+    found = console.get(f"/api/v1/jobs/{quote(APPLIED_JOB, safe='')}/advice/outcomes").json()
+
+    assert "verified" in shown
+    assert "spark.executor.instances=4" in shown
+    assert "-50 %" in shown
+    assert 'href="/runs/applied-5"' in shown
+    assert "<b>" not in shown
+    (entry,) = [each for each in found["entries"] if each["state"] != "proposed"]
+    assert (entry["state"], entry["runs_after"], entry["as_predicted"]) == ("verified", 5, True)
+    assert entry["saved_cost"] > 0
+    assert "No setting has changed" in console.get(f"/advice?job={quote(ADVISED_JOB)}").text
 
 
 def test_explanation_shows_causes_predictions_and_findings(console, real_run, slow_run):

@@ -332,6 +332,9 @@ def test_commands_show_the_answers(filled: Filled, module_settings: Settings, mo
     assert "Left out: 1 run(s)" in run("advise", str(LOGS / "usual.zstd"), str(torn)).output
     assert "skew: In stage" in run("advise", ADVISED_JOB).output
     assert "Advice needs 5 successful runs" in run("advise", *[str(LOGS / f"{each}.zstd") for each in SAME_JOB]).output
+    assert "No advice is proposed" in run("advise", ADVISED_JOB, "--outcomes").output
+    assert "needs one job key" in str(run("advise", str(REAL), "--outcomes").exception)
+    assert "no run of a job 'nothing'" in str(run("advise", "nothing", "--outcomes").exception)
     teams, jobs = run("cost").output, json.loads(run("cost", "--by", "job", "--team", WASTING_TEAM, "--json").output)
     assert "unknown" in next(line for line in teams.splitlines() if "unpriced" in line)
     assert [each["name"] for each in jobs["rows"]] == ["wasting/other", ADVISED_JOB]

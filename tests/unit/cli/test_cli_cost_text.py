@@ -1,12 +1,43 @@
-"""Tests the notes of `sparkfuse cost`."""
+"""Tests the text of `sparkfuse advise JOB --outcomes` and the notes of `sparkfuse cost`."""
 
 from __future__ import annotations
 
+from sparkfuse.commands.advise import outcome_lines
 from sparkfuse.commands.cost import notes
-from sparkfuse_native_analytics.queries import CostRow, Costs, Waste
+from sparkfuse_native_analytics.advice.advice_outcomes import outcomes
+from sparkfuse_native_analytics.queries import CostRow, Costs, JobOutcomes, Waste
+from tests.unit.native_analytics.test_native_analytics_advice_outcomes import BEFORE, ended, numbered, of_idle
 
 NOTHING = Waste(0.0, None)
 TOTAL = CostRow("", "", 9, 0, 2, 1.0, 1.0, None, NOTHING, None, NOTHING, NOTHING, NOTHING, 0)
+
+
+def lines(*groups: list) -> str:
+    runs = numbered(*groups)
+    return "\n".join(outcome_lines(JobOutcomes("nightly", len(runs), 1, "USD", outcomes(runs, of_idle))))
+
+
+def test_outcomes_print_state_prediction_effect_and_saving() -> None:
+    """A verified entry has its setting, the predicted and measured change with intervals, and the saving."""
+    shown = lines(BEFORE, ended(5, 11, "2", cores=22))
+
+    assert "verified: fewer executors" in shown
+    assert "set      spark.executor.instances=2 (before 8)" in shown
+    assert "predict  -75% core time (between -82% and -68%), from 5 runs" in shown
+    assert "measured -75% core time for the same input size (between -76% and -74%), as predicted" in shown
+    assert "saved    0.66 USD per run, 3.30 USD in all" in shown
+    assert "Left out: 1 run(s) of event logs" in shown
+
+
+def test_outcomes_print_why_an_effect_is_open() -> None:
+    """An applied entry says what is missing; a job without outcomes has one sentence."""
+    shown = lines(BEFORE, ended(2, 11, "2", usable=False), BEFORE[:1])
+
+    assert "applied: fewer executors" in shown
+    assert "2 with the setting, 2 of them failed or incomplete" in shown
+    assert "there are 0" in shown
+    assert "the newest run does not have it" in shown
+    assert "No advice is proposed" in lines(BEFORE[:2])
 
 
 def test_notes_say_what_money_does_not_contain() -> None:
