@@ -16,6 +16,7 @@ from sparkfuse.commands import (
     compare,
     cost,
     deadletters,
+    digest,
     doctor,
     explain,
     feedback,
@@ -113,6 +114,7 @@ run.add_to(application)
 explain.add_to(application)
 advise.add_to(application)
 cost.add_to(application)
+digest.add_to(application)
 serve.add_to(application)
 share.add_to(application)
 ship.add_to(application)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sparkfuse_native_analytics.advice.advise import Advice, Setting
+from sparkfuse_native_analytics.advice.advise import MIN_RUNS, Advice, Setting
 from sparkfuse_native_analytics.advice.effect import Effect, Measured, NotComparableError, effect
 
 PROPOSED, APPLIED, VERIFIED, NO_GAIN = "proposed", "applied", "verified", "no_gain"
@@ -94,7 +94,8 @@ class Change:
 def changes(runs: Sequence[ConfiguredRun]) -> list[Change]:
     """Return the newest changes of a setting that advice can change, the newest first; ``runs`` are oldest first.
 
-    A configuration that an earlier run had is no change, so that going back to it counts once.
+    A configuration that an earlier run had is no change, so that going back to it counts once. A change after fewer
+    runs than advice needs is left out.
     """
     found = []
     for at in range(1, len(runs)):
@@ -102,24 +103,27 @@ def changes(runs: Sequence[ConfiguredRun]) -> list[Change]:
         if not ADVISED_KEYS & _changed(old, new) or any(each.configuration == new for each in runs[:at]):
             continue
         before = [each for each in runs[:at] if each.usable and each.configuration == old]
-        found.append(Change(at, tuple(before[-MAX_BEFORE:])))
+        if len(before) >= MIN_RUNS:
+            found.append(Change(at, tuple(before[-MAX_BEFORE:])))
     return found[: -MAX_CHANGES - 1 : -1]
 
 
 def outcomes(
-    runs: Sequence[ConfiguredRun], advice_of: Callable[[Sequence[ConfiguredRun]], Sequence[Advice]]
+    runs: Sequence[ConfiguredRun],
+    advice_of: Callable[[Sequence[ConfiguredRun]], Sequence[Advice]],
+    *,
+    proposals: bool = True,
 ) -> list[AdviceOutcome]:
     """Return the entries of a job, what is proposed now first, then the newest change; ``runs`` are oldest first.
 
     ``advice_of`` returns the advice that some runs give; it is asked at most once more than there are `changes`.
+    Without ``proposals``, only advice that was applied is returned.
     """
-    if not runs:
-        return []
-    usable = [each for each in runs if each.usable]
+    usable = [each for each in runs if each.usable] if proposals else []
     newest = [each for each in usable if each.configuration == usable[-1].configuration][-MAX_BEFORE:]
-    entries = [_entry(each, newest) for each in (advice_of(newest) if newest else ())]
+    entries = [_entry(each, newest) for each in (advice_of(newest) if len(newest) >= MIN_RUNS else ())]
     for change in changes(runs):
-        entries += _applied(runs, change, advice_of(change.before) if change.before else ())
+        entries += _applied(runs, change, advice_of(change.before))
     return entries
 
 

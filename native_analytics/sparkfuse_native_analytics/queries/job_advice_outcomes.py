@@ -58,8 +58,12 @@ ORDER BY app_start_ms, app_id, app_attempt
 """
 
 
-def job_outcomes(client: Client, job_key: str, prices: Prices | None, now_ms: int) -> JobOutcomes | None:
+def job_outcomes(
+    client: Client, job_key: str, prices: Prices | None, now_ms: int, *, proposals: bool = True
+) -> JobOutcomes | None:
     """Return what became of the advice for a job; None if the store has no run of it in the last 90 days.
+
+    Without ``proposals``, only advice that was applied is returned.
 
     Raises StoreEmptyError.
     """
@@ -75,7 +79,7 @@ def job_outcomes(client: Client, job_key: str, prices: Prices | None, now_ms: in
         runs=len(configured),
         left_out=len(known) - len(configured),
         currency=prices.currency if prices else None,
-        entries=outcomes(configured, lambda runs: _advice(client, runs)),
+        entries=outcomes(configured, lambda runs: _advice(client, runs), proposals=proposals),
     )
 
 

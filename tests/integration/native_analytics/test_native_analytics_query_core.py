@@ -29,6 +29,7 @@ from sparkfuse_native_analytics.store.migrate import migrate
 from sparkfuse_rules.prices import Prices
 from tests.integration.console.rows import (
     ADVISED_JOB,
+    TEAM,
     WASTING_TEAM,
     fill_console,
     store,
@@ -332,13 +333,6 @@ def test_commands_show_the_answers(filled: Filled, module_settings: Settings, mo
     assert "Left out: 1 run(s)" in run("advise", str(LOGS / "usual.zstd"), str(torn)).output
     assert "skew: In stage" in run("advise", ADVISED_JOB).output
     assert "Advice needs 5 successful runs" in run("advise", *[str(LOGS / f"{each}.zstd") for each in SAME_JOB]).output
-    assert "No advice is proposed" in run("advise", ADVISED_JOB, "--outcomes").output
-    assert "needs one job key" in str(run("advise", str(REAL), "--outcomes").exception)
-    assert "no run of a job 'nothing'" in str(run("advise", "nothing", "--outcomes").exception)
-    teams, jobs = run("cost").output, json.loads(run("cost", "--by", "job", "--team", WASTING_TEAM, "--json").output)
-    assert "unknown" in next(line for line in teams.splitlines() if "unpriced" in line)
-    assert [each["name"] for each in jobs["rows"]] == ["wasting/other", ADVISED_JOB]
-    assert "--by must be team or job" in str(run("cost", "--by", "user").exception)
     assert "of several jobs" in str(run("advise", str(LOGS / "usual.zstd"), str(REAL)).exception)
     assert "no run of a job 'nothing'" in str(run("advise", "nothing").exception)
     assert run("compare", *ids).exit_code == 0
@@ -347,6 +341,28 @@ def test_commands_show_the_answers(filled: Filled, module_settings: Settings, mo
     assert run("compare", ids[0], str(LOGS / "slower_code.zstd"), "--fail-on", "10000%").exit_code == 0
     assert "percentage" in str(run("compare", *ids, "--fail-on", "many").exception)
     assert "it is no path of an event log either" in str(run("compare", "nothing", ids[0]).exception)
+
+
+def test_commands_show_costs_and_outcomes(filled: Filled, module_settings: Settings, monkeypatch) -> None:
+    """`cost`, `digest` and `advise --outcomes` print the answers; a wrong value is one sentence."""
+    monkeypatch.setenv("SPARKFUSE_CLICKHOUSE_URL", module_settings.clickhouse_url)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: str):
+        return CliRunner().invoke(commands, list(arguments))
+
+    assert "No advice is proposed" in run("advise", ADVISED_JOB, "--outcomes").output
+    assert "needs one job key" in str(run("advise", str(REAL), "--outcomes").exception)
+    assert "no run of a job 'nothing'" in str(run("advise", "nothing", "--outcomes").exception)
+    teams, jobs = run("cost").output, json.loads(run("cost", "--by", "job", "--team", WASTING_TEAM, "--json").output)
+    assert "unknown" in next(line for line in teams.splitlines() if "unpriced" in line)
+    assert [each["name"] for each in jobs["rows"]] == ["wasting/other", ADVISED_JOB]
+    digest = json.loads(run("digest", "--team", WASTING_TEAM, "--json").output)
+    assert [each["name"] for each in digest["jobs"]] == ["wasting/other", ADVISED_JOB]
+    assert "Firing findings: 230; 0 of them" in run("digest", "--team", TEAM).output
+    assert "0 ended runs" in run("digest", "--team", "' OR 1=1 --").output
+    assert "--team must name a team" in str(run("digest", "--team", " ").exception)
+    assert "--by must be team or job" in str(run("cost", "--by", "user").exception)
 
 
 def test_numbers_that_are_not_finite_become_null() -> None:

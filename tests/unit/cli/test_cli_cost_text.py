@@ -1,11 +1,15 @@
-"""Tests the text of `sparkfuse advise JOB --outcomes` and the notes of `sparkfuse cost`."""
+"""Tests the text of `sparkfuse advise JOB --outcomes` and `sparkfuse digest`, and the notes of `sparkfuse cost`."""
 
 from __future__ import annotations
 
+import dataclasses
+
 from sparkfuse.commands.advise import outcome_lines
 from sparkfuse.commands.cost import notes
+from sparkfuse.commands.digest import digest_lines
 from sparkfuse_native_analytics.advice.advice_outcomes import outcomes
 from sparkfuse_native_analytics.queries import CostRow, Costs, JobOutcomes, Waste
+from sparkfuse_native_analytics.queries.team_digest import JobSaving, TeamDigest
 from tests.unit.native_analytics.test_native_analytics_advice_outcomes import BEFORE, ended, numbered, of_idle
 
 NOTHING = Waste(0.0, None)
@@ -49,3 +53,19 @@ def test_notes_say_what_money_does_not_contain() -> None:
     assert off[1].startswith("2 of 9 runs are in no sum of money")
     assert off[2] == "3 more are not shown; use --limit."
     assert priced[0] == "Money is an estimate from list prices of aws."
+
+
+def test_digest_prints_costs_savings_and_findings() -> None:
+    """A digest has cost and waste, the jobs, applied advice with its saving, and the number of findings."""
+    waste = Waste(0.5, 2.5)
+    row = dataclasses.replace(TOTAL, name="nightly", cost=10.0, waste=waste, waste_share=0.5, unpriced_runs=0)
+    (applied,) = outcomes(numbered(BEFORE, ended(5, 11, "2", cores=22)), of_idle, proposals=False)
+    full = TeamDigest("data", 0, "USD", "test", row, [row], [JobSaving("nightly", applied)], 3.3, 4, [])
+    empty = TeamDigest("nobody", 0, None, None, TOTAL, [], [], None, 0, [])
+
+    assert "Cost 10.00 USD, waste 2.50 USD (50% of the core-hours)." in digest_lines(full)
+    assert "  nightly: cost 10.00 USD, waste 2.50 USD (50% of the core-hours)" in digest_lines(full)
+    assert "Applied advice, verified savings 3.30 USD:" in digest_lines(full)
+    assert "  nightly: verified, spark.executor.instances=2, saved 3.30 USD" in digest_lines(full)
+    assert "Firing findings: 4; 0 of them started before the period." in digest_lines(full)
+    assert "Cost unknown, waste unknown." in digest_lines(empty)
