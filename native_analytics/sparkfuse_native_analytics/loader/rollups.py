@@ -103,6 +103,8 @@ def keep_rolled_up(client: Client, stop: threading.Event) -> None:
             since_ms = started_ms - _OVERLAP_MS
         except (ClickHouseError, OSError) as error:
             _log.warning("the sums of days are not computed now: %s", " ".join(str(error).split())[:300])
+        except Exception:  # an unexpected value must not end the sums of all days without a trace
+            _log.exception("the sums of days are not computed now")
         stop.wait(EVERY_SECONDS)
 
 

@@ -14,6 +14,8 @@ from sparkfuse_rules.knowledge.allocation import driver_memory_mib, executor_mem
 
 DAY_MS = 86_400_000
 DEFAULT_PROFILE = 0
+# Of Int64; a larger amount comes from a setting that nobody can have, such as a memory of exabytes.
+_LARGEST = 2**63 - 1
 OF_DAY = f"app_start_ms BETWEEN {{day:Int64}} * {DAY_MS} AND ({{day:Int64}} + 1) * {DAY_MS} - 1"
 _Key = tuple[str, int, int]
 _KEY = "app_id, app_start_ms, app_attempt"
@@ -102,22 +104,24 @@ def roll_run_resources(client: Client, day: int) -> None:
 def resources(
     executors: list[dict[str, Any]], settings: Mapping[str, Any], stages: Mapping[str, Any]
 ) -> dict[str, int | None]:
-    """Return the allocation of a run and the part that its tasks used, in core ms and MiB ms; None if it is unknown.
+    """Return the allocation of a run and the part that its tasks used, in core ms and MiB ms, and the input in bytes.
 
-    ``executors`` has the sums of each kind of executor, ``settings`` the configuration, ``stages`` the sums of tasks.
+    An amount is None if it is unknown, or too large to be true. ``executors`` has the sums of each kind of executor,
+    ``settings`` the configuration, ``stages`` the sums of tasks.
     """
     core_ms = sum(each["core_ms"] for each in executors) if executors else None
     configuration = settings.get("configuration", {})
     cores_per_task = _task_cpus(configuration)
     busy, retried = stages.get("task_ms"), stages.get("retried_ms")
-    return {
+    amounts: dict[str, int | None] = {
         "core_ms": core_ms,
         "memory_mib_ms": _memory_mib_ms(executors, settings) if settings else None,
         "busy_core_ms": None if busy is None else busy * cores_per_task,
         "retried_core_ms": None if retried is None else round(retried * cores_per_task),
         "input_bytes": stages.get("input_bytes"),
-        "known": int(core_ms is not None),
     }
+    stored = {name: amount if amount is None or amount <= _LARGEST else None for name, amount in amounts.items()}
+    return {**stored, "known": int(stored["core_ms"] is not None)}
 
 
 def _memory_mib_ms(executors: list[dict[str, Any]], settings: Mapping[str, Any]) -> int | None:

@@ -28,6 +28,7 @@ def settings(master: str = "spark://h:7077", **configuration: str) -> dict:
         pytest.param([executor(of_driver=True)], settings(spark_driver_memory="3g"), 3072, id="local mode"),
         pytest.param([executor(), executor(profile=1)], settings(), None, id="other resource profile"),
         pytest.param([executor()], settings(spark_executor_memory="much"), None, id="size that cannot be read"),
+        pytest.param([executor(of_driver=True)], settings(spark_driver_memory="100000000t"), None, id="above Int64"),
         pytest.param([executor()], {}, None, id="no configuration"),
         pytest.param([], settings(), None, id="no executors"),
     ],
