@@ -128,7 +128,7 @@ check: | setup ## run every checker that CI runs, two at a time
 
 # The longest ones first.
 .PHONY: checkers
-checkers: check-python model-check check-rust site check-java check-outputs check-generated check-words
+checkers: check-python model-check check-rust site check-java check-outputs check-generated check-words ## run every checker one after the other
 
 .PHONY: check-python
 check-python: | setup ## check lint, format, types and import layers of the Python code

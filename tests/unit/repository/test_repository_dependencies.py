@@ -21,7 +21,7 @@ EXTRAS = {
     "stream_jobs/sparkfuse_stream_jobs": ("core", "stream"),
 }
 # PyFlink requires these packages, so we do not list them.
-BROUGHT_BY_FLINK = {"grpc", "numpy", "pandas", "py4j"}
+BROUGHT_BY_FLINK = {"apache_beam", "grpc", "numpy", "pandas", "py4j"}
 # Airflow's environment has this package, and only `sparkfuse.airflow` imports the package.
 BROUGHT_BY_USERS = {"airflow"}
 
