@@ -52,6 +52,8 @@ def digest(team: OfTeam, home: Home = DEFAULT_HOME, since: Since = "7d", as_json
 
 def digest_lines(found: TeamDigest) -> list[str]:
     """Return the digest as lines of text; unknown money says so."""
+    from sparkfuse_native_analytics.queries.team_digest import MAX_FINDINGS
+
     total = found.total
     lines = [
         f"{found.team} since {moment(found.since_ms)}: {total.runs} ended runs, {total.failed_runs} failed.",
@@ -68,14 +70,16 @@ def digest_lines(found: TeamDigest) -> list[str]:
         settings = ", ".join(f"{each.key}={each.after}" for each in saving.outcome.settings)
         amount = _money(saving.outcome.saved_cost, found)
         lines.append(f"  {saving.job_key}: {saving.outcome.state.replace('_', ' ')}, {settings}, saved {amount}")
-    lines += ["", f"Firing findings: {found.firing_findings}; {len(found.chronic)} of them started before the period."]
+    of_these = "of them" if found.firing_findings <= MAX_FINDINGS else f"of the {MAX_FINDINGS} most severe ones"
+    counted = f"{len(found.chronic)} {of_these} started before the period"
+    lines += ["", f"Firing findings: {found.firing_findings}; {counted}."]
     lines += [
         f"  {each.severity} {each.rule} of {each.job_key or 'no job'} since {moment(each.started_ms)}"
         for each in found.chronic[:SHOWN_FINDINGS]
     ]
     if len(found.chronic) > SHOWN_FINDINGS:
         more = len(found.chronic) - SHOWN_FINDINGS
-        lines.append(f"  and {more} more; `sparkfuse findings --state firing --team` lists them.")
+        lines.append(f"  and {more} more; `sparkfuse findings --state firing --team {found.team}` lists them.")
     return lines
 
 

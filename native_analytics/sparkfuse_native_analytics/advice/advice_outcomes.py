@@ -44,7 +44,7 @@ class ConfiguredRun:
 
 @dataclass(frozen=True)
 class AdviceOutcome:
-    """What became of one advice.
+    """The outcome of an advice.
 
     ``state`` is proposed (the runs now give the advice), applied (a run had the setting, but the effect is not measured
     yet, see ``reason``), verified (the interval of the measured effect is a gain) or no_gain (it is not). ``goal`` is
@@ -52,7 +52,8 @@ class AdviceOutcome:
     for the same input size. ``active`` is whether the newest run has the setting. ``also_changed`` are other settings
     that changed in the same run, which may be a part of the effect. ``as_predicted`` is whether the measured ratio is
     in the predicted interval. ``unusable_after`` runs failed or have incomplete data. ``saved_cost`` is the measured
-    saving of all usable runs after the change; it is negative if the runs cost more.
+    saving of all usable runs with a known cost after the change, and ``saved_cost_per_run`` its mean; they are negative
+    if the runs cost more. Advice that the same run applied has the same saving, that of the whole change.
     """
 
     kind: str
@@ -85,7 +86,7 @@ class AdviceOutcome:
 
 @dataclass(frozen=True)
 class Change:
-    """A run whose configuration is new, and the runs before it that had the previous one, oldest first."""
+    """A run whose configuration is new, and at most ten runs before it that had the previous one, oldest first."""
 
     at: int
     before: tuple[ConfiguredRun, ...]
@@ -128,7 +129,7 @@ def outcomes(
 
 
 def _applied(runs: Sequence[ConfiguredRun], change: Change, advice: Sequence[Advice]) -> Iterator[AdviceOutcome]:
-    """Yield the advice that a change followed."""
+    """Yield the advice that a change applied."""
     first = runs[change.at]
     changed = _changed(runs[change.at - 1].configuration, first.configuration)
     for each in advice:
@@ -156,7 +157,9 @@ def _outcome(entry: AdviceOutcome, before: Sequence[ConfiguredRun], after: Seque
         return {"state": APPLIED, "reason": str(error)}
     money = _effect_or_none(_values(before, "cost"), _values(after, "cost"))
     duration = _effect_or_none(_values(before, DURATION), _values(after, DURATION))
-    saved = None if money is None else money.before * (1 - money.ratio)
+    # What each run would have cost without the change, at its own input size, minus what it cost.
+    spent = [run.cost for run in after if run.cost is not None]
+    saved = None if money is None else sum(spent) * (1 / money.ratio - 1)
     return {
         "state": VERIFIED if measured.high < 1 else NO_GAIN,
         "measured_ratio": measured.ratio,
@@ -164,8 +167,8 @@ def _outcome(entry: AdviceOutcome, before: Sequence[ConfiguredRun], after: Seque
         "measured_high": measured.high,
         "as_predicted": entry.predicted_low <= measured.ratio <= entry.predicted_high,
         "saved_ms_per_run": None if duration is None else duration.before * (1 - duration.ratio),
-        "saved_cost_per_run": saved,
-        "saved_cost": None if saved is None else saved * len(after),
+        "saved_cost_per_run": None if saved is None else saved / len(spent),
+        "saved_cost": saved,
     }
 
 

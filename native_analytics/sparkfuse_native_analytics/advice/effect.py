@@ -1,4 +1,4 @@
-"""Measures by which factor a change of the configuration changed the runs of a job, for the same input size."""
+"""Measures by which factor the runs of a job changed with its configuration, for the same input size."""
 
 from __future__ import annotations
 
@@ -43,23 +43,28 @@ def effect(before: Sequence[Measured], after: Sequence[Measured]) -> Effect:
     """Return the factor between two groups of runs, the median of all ratios of one run after to one run before.
 
     Values are first brought to the same input size, on a line of log(value) over log(input bytes) that is fitted to the
-    runs before (Theil 1950, Sen 1968). The estimate is that of Hodges and Lehmann 1963; its interval is that of the
-    test of Mann and Whitney 1947, with the normal approximation.
+    runs before (Theil 1950, Sen 1968). If some runs have a known input size, the others are left out. The estimate is
+    that of Hodges and Lehmann 1963; its interval is that of the test of Mann and Whitney 1947, with the normal
+    approximation and its continuity correction. The uncertainty of the line is not in the interval.
 
     Raises NotComparableError if a group has fewer than `MIN_RUNS` runs, or if the input size has changed by more than
     the runs before explain.
     """
     earlier, later = _usable(before), _usable(after)
-    if min(len(earlier), len(later)) < MIN_RUNS:
-        raise NotComparableError(
-            f"The effect is measured from {MIN_RUNS} successful runs with the setting; there are {len(later)}."
-        )
+    if any(each.input_bytes for each in [*earlier, *later]):
+        earlier, later = ([each for each in group if each.input_bytes] for group in (earlier, later))
+    for group, which in ((earlier, "before the change"), (later, "with the setting")):
+        if len(group) < MIN_RUNS:
+            raise NotComparableError(
+                f"The effect is measured from {MIN_RUNS} successful runs {which} whose values and input size are "
+                f"known; there are {len(group)}."
+            )
     slope = _slope(earlier, later)
     old, new = ([_log_at_same_size(each, slope) for each in group] for group in (earlier, later))
     ratios = sorted(one - other for one in new for other in old)
     count = len(ratios)
     margin = _Z * math.sqrt(count * (len(old) + len(new) + 1) / 12)
-    left = min(max(math.floor(count / 2 - margin), 0), (count - 1) // 2)
+    left = min(max(math.floor(count / 2 - margin - 0.5), 0), (count - 1) // 2)
     typical, low, high = (math.exp(each) for each in (median(ratios), ratios[left], ratios[count - 1 - left]))
     return Effect(typical, low, high, median([each.value for each in earlier]), len(later))
 
@@ -71,9 +76,7 @@ def _usable(runs: Sequence[Measured]) -> list[Measured]:
 def _slope(before: Sequence[Measured], after: Sequence[Measured]) -> float:
     """Return by which power of the input size the values grow. Raises NotComparableError."""
     learned, asked = _sizes(before), _sizes(after)
-    if len(learned) < len(before) or len(asked) < len(after):
-        if bool(learned) != bool(asked):
-            raise NotComparableError("The input size is known only before or only after the change.")
+    if not learned:
         return 0.0
     if max(learned) - min(learned) >= MIN_SIZE_SPREAD:
         if max(asked) > max(learned) + UNSEEN_SIZE_REACH or min(asked) < min(learned) - UNSEEN_SIZE_REACH:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clickhouse_connect.driver.client import Client
@@ -54,6 +55,19 @@ class TeamDigest:
     chronic: list[Finding]
 
 
+def verified_saving(applied: Sequence[JobSaving]) -> float | None:
+    """Return the sum of the verified savings, None if none has a known price.
+
+    Advice that the same run applied has one saving.
+    """
+    saved = {
+        (each.job_key, each.outcome.applied_app_id): each.outcome.saved_cost
+        for each in applied
+        if each.outcome.state == VERIFIED and each.outcome.saved_cost is not None
+    }
+    return sum(saved.values()) if saved else None
+
+
 def team_digest(client: Client, team: str, prices: Prices | None, since_ms: int, now_ms: int) -> TeamDigest:
     """Return the digest of a team; a team without runs and findings has an empty one. Raises StoreEmptyError."""
     found = costs(client, prices, JOB, since_ms, team=team, limit=MAX_JOBS)
@@ -62,11 +76,6 @@ def team_digest(client: Client, team: str, prices: Prices | None, since_ms: int,
         for each in found.rows
         for known in [job_outcomes(client, each.name, prices, now_ms, proposals=False)]
         for outcome in (known.entries if known else ())
-    ]
-    saved = [
-        each.outcome.saved_cost
-        for each in applied
-        if each.outcome.state == VERIFIED and each.outcome.saved_cost is not None
     ]
     firing = FindingFilter(state="firing", team=team)
     severest = severest_findings(client, firing, MAX_FINDINGS)
@@ -78,7 +87,7 @@ def team_digest(client: Client, team: str, prices: Prices | None, since_ms: int,
         total=found.total,
         jobs=found.rows[:SHOWN_JOBS],
         applied=applied,
-        saved_cost=sum(saved) if saved else None,
-        chronic=[each for each in severest if (each.started_ms or 0) < since_ms],
+        saved_cost=verified_saving(applied),
+        chronic=[each for each in severest if each.started_ms is not None and each.started_ms < since_ms],
         firing_findings=sum(each.findings for each in count_findings(client, firing)),
     )

@@ -9,7 +9,7 @@ from sparkfuse.commands.cost import notes
 from sparkfuse.commands.digest import digest_lines
 from sparkfuse_native_analytics.advice.advice_outcomes import outcomes
 from sparkfuse_native_analytics.queries import CostRow, Costs, JobOutcomes, Waste
-from sparkfuse_native_analytics.queries.team_digest import JobSaving, TeamDigest
+from sparkfuse_native_analytics.queries.team_digest import JobSaving, TeamDigest, verified_saving
 from tests.unit.native_analytics.test_native_analytics_advice_outcomes import BEFORE, ended, numbered, of_idle
 
 NOTHING = Waste(0.0, None)
@@ -29,7 +29,7 @@ def test_outcomes_print_state_prediction_effect_and_saving() -> None:
     assert "set      spark.executor.instances=2 (before 8)" in shown
     assert "predict  -75% core time (between -82% and -68%), from 5 runs" in shown
     assert "measured -75% core time for the same input size (between -76% and -74%), as predicted" in shown
-    assert "saved    0.66 USD per run, 3.30 USD in all" in shown
+    assert "saved    0.66 USD per run, 3.31 USD in all" in shown
     assert "Left out: 1 run(s) of event logs" in shown
 
 
@@ -66,6 +66,21 @@ def test_digest_prints_costs_savings_and_findings() -> None:
     assert "Cost 10.00 USD, waste 2.50 USD (50% of the core-hours)." in digest_lines(full)
     assert "  nightly: cost 10.00 USD, waste 2.50 USD (50% of the core-hours)" in digest_lines(full)
     assert "Applied advice, verified savings 3.30 USD:" in digest_lines(full)
-    assert "  nightly: verified, spark.executor.instances=2, saved 3.30 USD" in digest_lines(full)
+    assert "  nightly: verified, spark.executor.instances=2, saved 3.31 USD" in digest_lines(full)
     assert "Firing findings: 4; 0 of them started before the period." in digest_lines(full)
+    many = dataclasses.replace(full, firing_findings=5000)
+    assert "Firing findings: 5000; 0 of the 200 most severe ones started before the period." in digest_lines(many)
     assert "Cost unknown, waste unknown." in digest_lines(empty)
+
+
+def test_saving_of_one_change_counts_once() -> None:
+    """If one run applied several pieces of advice, each has the saving of the whole change; the sum has it once."""
+    (applied,) = outcomes(numbered(BEFORE, ended(5, 11, "2", cores=22)), of_idle, proposals=False)
+    other = dataclasses.replace(applied, applied_app_id="app-99", saved_cost=1.5)
+    unverified = dataclasses.replace(applied, state="no_gain", applied_app_id="app-98")
+    saving = applied.saved_cost
+
+    assert saving is not None
+    assert verified_saving([JobSaving("a", applied), JobSaving("a", applied), JobSaving("a", other)]) == saving + 1.5
+    assert verified_saving([JobSaving("a", applied), JobSaving("b", applied)]) == 2 * saving
+    assert verified_saving([JobSaving("a", unverified)]) is None

@@ -86,7 +86,7 @@ def test_verified_advice_has_its_effect_and_saving() -> None:
 
 
 def test_change_without_a_gain_is_recorded() -> None:
-    """If the core time stays, the advice brought no gain, and was not as predicted; its cost is negative if it grew."""
+    """If the core time stays, the state is no_gain and not as predicted; the saving is negative if the cost grew."""
     found = applied(BEFORE, ended(5, 50, "2", cores=100))
 
     assert (found.state, found.as_predicted) == ("no_gain", False)
@@ -189,9 +189,29 @@ def test_size_that_is_known_on_one_side_is_not_comparable() -> None:
     """A size that is known only before the change is an error; without any size, durations are compared as they are."""
     without = [Measured(each.value, None) for each in measured([1] * 5)]
 
-    with pytest.raises(NotComparableError, match="only before or only after"):
+    with pytest.raises(NotComparableError, match=r"with the setting .* are known; there are 0"):
         effect(measured([1] * 5), without)
+    with pytest.raises(NotComparableError, match=r"before the change .* are known; there are 0"):
+        effect(without, measured([1] * 5))
     assert effect(without, without).ratio == 1
+
+
+def test_run_without_a_size_does_not_hide_that_the_size_changed() -> None:
+    """Less data is no gain, also if the size of one run is unknown; that run is left out."""
+    before = [*measured([1] * 9), Measured(1000, None)]
+
+    with pytest.raises(NotComparableError, match="changed by more than a fifth"):
+        effect(before, measured([0.1] * 5))
+    assert effect(before, measured([1] * 5, 0.5)).ratio == pytest.approx(0.5, rel=0.1)
+
+
+def test_interval_has_the_ranks_of_the_table_of_mann_and_whitney() -> None:
+    """For five and five runs, the critical value of U at 5 % is 2, so the bounds are the third ratio from each end."""
+    before, after = ([Measured(2.0 ** (step * each), None) for each in range(5)] for step in (1, 5))
+    ratios = sorted(one.value / other.value for one in after for other in before)
+    found = effect(before, after)
+
+    assert (found.low, found.high) == pytest.approx((ratios[2], ratios[-3]))
 
 
 @given(
