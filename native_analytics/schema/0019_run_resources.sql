@@ -1,5 +1,5 @@
--- What each ended run was allocated and how much of it tasks used, from which costs and waste are computed. The loader
--- fills it day by day; a row whose allocation is known is never replaced by one whose allocation has expired.
+-- The allocation of each ended run, and the part of the allocation that its tasks used. Costs and waste are computed from
+-- this table. The loader fills it day by day; a row with a known allocation is not replaced by one without executors.
 CREATE TABLE IF NOT EXISTS run_resources (
 {columns:run_resources}
 ) ENGINE = ReplacingMergeTree(known)

@@ -80,7 +80,7 @@ SELECT if({{by_job:UInt8}} = 1, job_key, team) AS name, team AS of_team, app_sta
        status = 'failed' AS failed, ifNull(core_ms, 0) AS cores,
        ifNull(memory_mib_ms, 0) AS memory, memory_mib_ms IS NOT NULL AND cores > 0 AS priced,
        if(priced, cores, 0) AS priced_cores, if(priced, memory, 0) AS priced_memory,
-       NOT failed AND ifNull(completeness, 0) >= {MIN_COMPLETENESS} AS complete,
+       status = 'succeeded' AND ifNull(completeness, 0) >= {MIN_COMPLETENESS} AS complete,
        least(cores, greatest(0, ifNull(busy_core_ms, 0))) AS busy,
        if(failed, cores, 0) AS failed_cores,
        if(complete, cores - busy, 0) AS idle_cores,
