@@ -18,7 +18,9 @@ def show(site: Site, request: Request) -> Response:
     now_ms = time.time_ns() // 1_000_000
     found = site.store.ask(lambda client: queries.job_advice(client, job_key, site.prices, now_ms)) if job_key else None
     outcomes = (
-        site.store.ask(lambda client: queries.job_outcomes(client, job_key, site.prices, now_ms)) if found else None
+        site.store.ask(lambda client: queries.job_outcomes(client, job_key, site.prices, now_ms, proposals=False))
+        if found
+        else None
     )
     if found is None:
         return site.not_found(request, "The store has no run of a job with this key in the last 90 days.")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from clickhouse_connect.driver.client import Client
 from sparkfuse_contracts.configuration import allowed_configuration
 from sparkfuse_native_analytics.advice import Advice, advise
 from sparkfuse_native_analytics.advice.advice_outcomes import AdviceOutcome, ConfiguredRun, outcomes
+from sparkfuse_native_analytics.compare.run import Run
 from sparkfuse_native_analytics.queries.comparable_run import comparable_run
 from sparkfuse_native_analytics.queries.job_advice import MIN_COMPLETENESS
 from sparkfuse_native_analytics.queries.job_history import PERIOD_MS
@@ -74,17 +76,18 @@ def job_outcomes(
     allows = allowed_configuration().allows
     known = [_run(row, {k: v for k, v in row["configuration"].items() if allows(k)}, prices) for row in rows]
     configured = [each for each in known if each.configuration]
+    read = functools.cache(lambda app_id: comparable_run(client, app_id))  # changes can have runs in common
     return JobOutcomes(
         job_key=job_key,
         runs=len(configured),
         left_out=len(known) - len(configured),
         currency=prices.currency if prices else None,
-        entries=outcomes(configured, lambda runs: _advice(client, runs), proposals=proposals),
+        entries=outcomes(configured, lambda runs: _advice(runs, read), proposals=proposals),
     )
 
 
-def _advice(client: Client, runs: Sequence[ConfiguredRun]) -> list[Advice]:
-    found = [comparable_run(client, each.app_id) for each in runs]
+def _advice(runs: Sequence[ConfiguredRun], read: Callable[[str], Run | None]) -> list[Advice]:
+    found = [read(each.app_id) for each in runs]
     return advise([each for each in found if each is not None])
 
 
