@@ -202,7 +202,7 @@ _RESOURCES: Mapping[str, str] = {
     "busy_core_ms": f"toInt64({9 * RUN_MS})",
     "retried_core_ms": "toInt64(0)",
     "input_bytes": "toInt64(1000000000 + cityHash64(number) % 1000000000)",
-    "known": "1",
+    "executors": "1",
 }
 _LIVE: Mapping[str, Mapping[str, str]] = {
     "application_started": {

@@ -34,7 +34,8 @@ WHERE run.{OF_DAY} AND run.status != 'running'
 # An executor that was not removed was allocated until the end of its run, or until the last row of a run without end.
 # Live rows arrive after the start of their run, so earlier partitions are not read.
 _EXECUTORS = f"""
-SELECT {_KEY}, of_driver, profile, sum(cores * allocated_ms) AS core_ms, sum(allocated_ms) AS executor_ms
+SELECT {_KEY}, of_driver, profile, count() AS executors, sum(cores * allocated_ms) AS core_ms,
+       sum(allocated_ms) AS executor_ms
 FROM (
     SELECT {_KEY}, executor_id = 'driver' AS of_driver, profile, cores,
            greatest(0, least(if(removed_ms > 0, removed_ms, until_ms), until_ms) - least(added_ms, until_ms))
@@ -80,7 +81,7 @@ SCHEMA = pa.schema({
     "app_start_ms": pa.int64(), "app_id": pa.string(), "app_attempt": pa.int32(), "job_key": pa.string(),
     "team": pa.string(), "status": pa.string(), "elapsed_ms": pa.int64(), "completeness": pa.float64(),
     "core_ms": pa.int64(), "memory_mib_ms": pa.int64(), "busy_core_ms": pa.int64(), "retried_core_ms": pa.int64(),
-    "input_bytes": pa.int64(), "disk_spilled_bytes": pa.int64(), "known": pa.uint8(),
+    "input_bytes": pa.int64(), "disk_spilled_bytes": pa.int64(), "executors": pa.uint32(),
 })  # fmt: skip
 
 
@@ -106,8 +107,9 @@ def resources(
 ) -> dict[str, int | None]:
     """Return the allocation of a run and the part that its tasks used, in core ms and MiB ms, and the input in bytes.
 
-    An amount is None if it is unknown, or too large to be true. ``executors`` has the sums of each kind of executor,
-    ``settings`` the configuration, ``stages`` the sums of tasks.
+    An amount is None if it is unknown, or too large to be true. ``executors`` of the result is the number of executors
+    that the allocation contains. ``executors`` has the sums of each kind of executor, ``settings`` the configuration,
+    ``stages`` the sums of tasks.
     """
     core_ms = sum(each["core_ms"] for each in executors) if executors else None
     configuration = settings.get("configuration", {})
@@ -121,7 +123,7 @@ def resources(
         "input_bytes": stages.get("input_bytes"),
     }
     stored = {name: amount if amount is None or amount <= _LARGEST else None for name, amount in amounts.items()}
-    return {**stored, "known": int(stored["core_ms"] is not None)}
+    return {**stored, "executors": sum(each["executors"] for each in executors)}
 
 
 def _memory_mib_ms(executors: list[dict[str, Any]], settings: Mapping[str, Any]) -> int | None:

@@ -70,7 +70,7 @@ _RUN_RESOURCES = {
     "retried_core_ms": "Nullable(Int64)",
     "input_bytes": "Nullable(Int64)",
     "disk_spilled_bytes": "Nullable(Int64)",
-    "known": "UInt8",
+    "executors": "UInt32",
     "inserted_at": _INSERTED_AT,
 }
 # Tables of the loader whose columns are not those of a table of the contract.

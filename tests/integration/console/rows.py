@@ -150,7 +150,7 @@ def resource_rows() -> list[dict[str, object]]:
     hour = 3_600_000
     team = {"app_attempt": 0, "status": "succeeded", "completeness": 1.0, "team": WASTING_TEAM, "elapsed_ms": hour,
             "core_ms": 100 * hour, "memory_mib_ms": 100 * 1024 * hour, "busy_core_ms": 25 * hour,
-            "retried_core_ms": 5 * hour, "input_bytes": 10**9, "disk_spilled_bytes": 0, "known": 1}  # fmt: skip
+            "retried_core_ms": 5 * hour, "input_bytes": 10**9, "disk_spilled_bytes": 0, "executors": 1}  # fmt: skip
     hostile = {"team": HOSTILE, "core_ms": 10 * hour, "memory_mib_ms": 1024 * hour, "busy_core_ms": 9 * hour}
     unknown = dict.fromkeys(("core_ms", "memory_mib_ms", "busy_core_ms", "retried_core_ms"))
     return [
@@ -159,7 +159,7 @@ def resource_rows() -> list[dict[str, object]]:
             {"app_id": "wasting-1", "job_key": ADVISED_JOB},
             {"app_id": "wasting-2", "job_key": "wasting/other", "status": "failed"},
             {**hostile, "app_id": "hostile-1", "job_key": f"team/{HOSTILE}?x#y"},
-            {**unknown, "app_id": "unknown-1", "job_key": "unpriced/job", "team": "unpriced", "known": 0},
+            {**unknown, "app_id": "unknown-1", "job_key": "unpriced/job", "team": "unpriced", "executors": 0},
         )
     ]
 

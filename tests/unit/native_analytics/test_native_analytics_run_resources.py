@@ -10,9 +10,10 @@ HOUR_MS = 3_600_000
 
 
 def executor(cores: int = 4, of_driver: bool = False, profile: int = 0) -> dict:
-    """Return the sums of an executor that existed for an hour."""
+    """Return the sums of two executors that existed for half an hour each."""
     return {
-        "of_driver": of_driver, "profile": profile, "core_ms": cores * HOUR_MS, "executor_ms": HOUR_MS,
+        "of_driver": of_driver, "profile": profile, "executors": 2, "core_ms": cores * HOUR_MS,
+        "executor_ms": HOUR_MS,
     }  # fmt: skip
 
 
@@ -39,7 +40,7 @@ def test_memory_is_known_or_none(executors: list, configured: dict, memory_mib: 
 
     assert found["memory_mib_ms"] == (None if memory_mib is None else memory_mib * HOUR_MS)
     assert found["core_ms"] == (sum(each["core_ms"] for each in executors) or None)
-    assert found["known"] == bool(executors)
+    assert found["executors"] == 2 * len(executors)
 
 
 def test_core_time_of_tasks_counts_the_cores_of_a_task() -> None:
