@@ -105,7 +105,7 @@ def test_costs_of_teams_and_jobs_are_those_of_their_executors(company: Client) -
 
 
 def test_unknown_costs_are_no_zero(company: Client) -> None:
-    """If executors expire, all or a part of them, the known costs stay; without executors or prices, money is unknown and not 0."""
+    """If all or some executors expire, the known costs stay; without executors or prices, money is unknown, not 0."""
     roll_up(company, 0)
     known = queries.costs(company, PRICES, "team", 0)
     expired = "executor_added_executor_id IN (SELECT min(executor_added_executor_id) FROM live)"
