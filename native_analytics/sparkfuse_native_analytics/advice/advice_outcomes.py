@@ -9,10 +9,12 @@ from typing import Any
 
 from sparkfuse_native_analytics.advice.advise import MIN_RUNS, Advice, Setting
 from sparkfuse_native_analytics.advice.effect import Effect, Measured, NotComparableError, effect
+from sparkfuse_rules.knowledge.allocation import size_mib
 
 PROPOSED, APPLIED, VERIFIED, NO_GAIN = "proposed", "applied", "verified", "no_gain"
+EXECUTOR_MEMORY = "spark.executor.memory"
 ADVISED_KEYS = frozenset({
-    "spark.executor.instances", "spark.cores.max", "spark.executor.memory", "spark.sql.adaptive.enabled",
+    "spark.executor.instances", "spark.cores.max", EXECUTOR_MEMORY, "spark.sql.adaptive.enabled",
     "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes",
 })  # fmt: skip
 """The settings that advice can change."""
@@ -214,4 +216,11 @@ def _changed(old: Mapping[str, str], new: Mapping[str, str]) -> set[str]:
 
 
 def _has(run: ConfiguredRun, settings: Sequence[Setting]) -> bool:
-    return all(run.configuration.get(each.key) == each.after for each in settings)
+    return all(_is_same(each.key, run.configuration.get(each.key), each.after) for each in settings)
+
+
+def _is_same(key: str, value: str | None, advised: str) -> bool:
+    """Return whether a run has the advised value; 6g and 6144m are the same memory."""
+    if value is None or value == advised or key != EXECUTOR_MEMORY:
+        return value == advised
+    return size_mib(value) is not None and size_mib(value) == size_mib(advised)

@@ -96,6 +96,11 @@ def _off_heap_mib(configuration: Mapping[str, str]) -> int | None:
     return _mib(configuration.get("spark.memory.offHeap.size"), 0, default_unit="")
 
 
+def size_mib(text: str) -> int | None:
+    """Return a size such as ``6g`` or ``6144m`` in MiB, None if it cannot be read; without a unit it is in MiB."""
+    return _mib(text, 0)
+
+
 def _mib(text: str | None, default: int, default_unit: str = "m") -> int | None:
     """Return a size of Spark in MiB; ``default`` if it is not set, None if it cannot be read."""
     if text is None or not text.strip():

@@ -100,6 +100,7 @@ def test_change_without_a_gain_is_recorded() -> None:
     [
         pytest.param(BUSY, "spark.executor.instances", "16", id="more executors"),
         pytest.param(COLLECTING, "spark.executor.memory", "6144m", id="memory"),
+        pytest.param(COLLECTING, "spark.executor.memory", "6g", id="same memory in another unit"),
     ],
 )
 def test_advice_for_speed_is_verified_by_the_duration(advice: list, setting: str, value: str) -> None:
