@@ -72,8 +72,9 @@ def test_days_that_a_stopped_loader_left_are_computed(company: Client) -> None:
 def test_costs_of_teams_and_jobs_are_those_of_their_executors(company: Client) -> None:
     """Each ended run costs its executors; failed runs, idle cores and repeated tasks are waste, by team and by job."""
     client = company
-    failed, retried, lost = (COMPANY.app_id(number) for number in (3, 13, 4))
+    failed, retried, lost, silent = (COMPANY.app_id(number) for number in (3, 13, 4, 6))
     _change(client, "application_rows", f"application_status = 'failed' WHERE app_id = '{failed}'")
+    _change(client, "application_rows", f"application_status = 'unknown' WHERE app_id = '{silent}'")
     _change(client, "ended_stages", "finished_duration_ms = 60000, finished_tasks = 50 WHERE 1")
     _change(client, "ended_stages", f"failed_tasks = 25 WHERE app_id = '{retried}'")
     client.command(f"ALTER TABLE live DELETE WHERE app_id = '{lost}' SETTINGS mutations_sync = 2")
@@ -96,6 +97,9 @@ def test_costs_of_teams_and_jobs_are_those_of_their_executors(company: Client) -
     assert third.retried.core_hours == pytest.approx(busy_hours / 2)
     assert third.waste.core_hours == pytest.approx(third.core_hours - busy_hours / 2)
     assert third.waste.cost == pytest.approx(third.cost * third.waste_share)
+    # The cores of a run that became silent are not idle cores of a run that succeeded.
+    assert (by_name["team-6"].runs, by_name["team-6"].failed_runs) == (2, 0)
+    assert by_name["team-6"].idle.core_hours == pytest.approx(run_hours - busy_hours)
     assert (fourth.retried.core_hours, fourth.failed.cost) == (0, 0)
     assert teams.rows[0].name == "team-3"
     assert (unpriced.unpriced_runs, unpriced.runs) == (1, 2)
