@@ -30,7 +30,7 @@ Subject = Annotated[
 ]
 Outcomes = Annotated[
     bool,
-    typer.Option("--outcomes", help="Show what became of the advice: proposed, applied, verified or without gain."),
+    typer.Option("--outcomes", help="Show the outcomes of the advice: proposed, applied, verified or without gain."),
 ]
 _STATES = {"no_gain": "no gain"}
 
@@ -76,7 +76,7 @@ def _show_outcomes(subject: list[str], home: Path, as_json: bool) -> None:
 
 
 def outcome_lines(found: JobOutcomes) -> list[str]:
-    """Return what became of the advice for a job, as lines of text."""
+    """Return the outcomes of the advice for a job, as lines of text."""
     lines = [f"{found.job_key}: {found.runs} ended run(s) with a known configuration."]
     if found.left_out:
         lines.append(f"Left out: {found.left_out} run(s) of event logs, whose configuration the store does not have.")

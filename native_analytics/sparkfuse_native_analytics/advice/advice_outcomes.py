@@ -1,4 +1,4 @@
-"""Derives what became of advice: proposed, applied, verified or without a gain, from the runs of a job."""
+"""Derives the outcomes of advice: proposed, applied, verified or without a gain, from the runs of a job."""
 
 from __future__ import annotations
 

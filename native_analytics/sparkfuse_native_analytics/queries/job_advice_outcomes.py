@@ -1,4 +1,4 @@
-"""What became of the advice for a job, derived from its stored runs and their configurations."""
+"""The outcomes of the advice for a job, derived from its stored runs and their configurations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_RUNS = 200
 
 @dataclass(frozen=True)
 class JobOutcomes:
-    """What became of the advice for a job: what is proposed now first, then the newest change.
+    """The outcomes of the advice for a job: what is proposed now first, then the newest change.
 
     ``runs`` is the number of ended runs of the last 90 days with a known configuration, at most 200; ``left_out`` runs
     have none, because the store knows them only from event logs. Costs are in ``currency``, None if prices are off.
@@ -63,7 +63,7 @@ ORDER BY app_start_ms, app_id, app_attempt
 def job_outcomes(
     client: Client, job_key: str, prices: Prices | None, now_ms: int, *, proposals: bool = True
 ) -> JobOutcomes | None:
-    """Return what became of the advice for a job; None if the store has no run of it in the last 90 days.
+    """Return the outcomes of the advice for a job; None if the store has no run of it in the last 90 days.
 
     Without ``proposals``, only advice that was applied is returned.
 

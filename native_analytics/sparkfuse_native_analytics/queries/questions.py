@@ -247,7 +247,7 @@ QUESTIONS = (
     Question(
         "advice_outcomes",
         "/jobs/{job_key}/advice/outcomes",
-        "Show what became of the advice for a job: proposed, applied, verified by later runs, or without a gain.",
+        "Show the outcomes of the advice for a job: proposed, applied, verified by later runs, or without a gain.",
         AdviceWanted,
         lambda context, wanted: job_outcomes(context.client, wanted.job_key, context.prices, context.now_ms),
         JobOutcomes,
