@@ -1,9 +1,10 @@
-"""Serves the console in a thread of the test, over real HTTP."""
+"""Serves the console in a thread of the test, over real HTTP, and finds parts of its pages."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
 import threading
 from collections.abc import Iterator
 
@@ -45,3 +46,9 @@ def serving(
         finally:
             server.should_exit = True
             thread.join(30)
+
+
+def part(text: str, heading: str) -> str:
+    """Return the text of a page from one heading of level 2 to the next."""
+    found = re.search(rf'<h2 id="{heading}">(.*?)(?=<h2|</main>)', text, re.DOTALL)
+    return found[1] if found else ""
