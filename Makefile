@@ -14,7 +14,8 @@ MVN := mvn -q -B -ntp
 PYTEST_ARGS ?=
 # Tests of one file run in one process, because they share what their fixtures start. A process that ends ends the run:
 # with a replacement, the last tests of the run can wait for each other for ever (pytest-xdist issue 1378).
-PYTEST_PROCESSES ?= --numprocesses=2 --dist=loadfile --no-loadscope-reorder --max-worker-restart=0
+# Three processes for two cores, because tests wait for about a third of their time.
+PYTEST_PROCESSES ?= --numprocesses=3 --dist=loadfile --no-loadscope-reorder --max-worker-restart=0
 ARGS ?=
 export MAVEN_OPTS ?= -Xmx1g
 export PYTHONDONTWRITEBYTECODE := 1
@@ -71,7 +72,7 @@ test-java-and-kernel: | setup ## run the Java tests, then the Rust tests
 
 # The limit of each test does not apply after its first failure, so the whole run has one too.
 .PHONY: test-python
-test-python: | setup ## run the Python tests in two processes
+test-python: | setup ## run the Python tests in three processes
 	timeout --foreground --signal=INT --kill-after=2m 70m $(BIN)/python -m pytest $(PYTEST_PROCESSES) $(PYTEST_ARGS)
 
 .PHONY: test-unit
