@@ -359,7 +359,7 @@ def test_commands_show_costs_and_outcomes(filled: Filled, module_settings: Setti
     assert [each["name"] for each in jobs["rows"]] == ["wasting/other", ADVISED_JOB]
     digest = json.loads(run("digest", "--team", WASTING_TEAM, "--json").output)
     assert [each["name"] for each in digest["jobs"]] == ["wasting/other", ADVISED_JOB]
-    assert "Firing findings: 230; 0 of them" in run("digest", "--team", TEAM).output
+    assert "Firing findings: 230; 0 of the 200 most severe ones started" in run("digest", "--team", TEAM).output
     assert "0 ended runs" in run("digest", "--team", "' OR 1=1 --").output
     assert "--team must name a team" in str(run("digest", "--team", " ").exception)
     assert "--by must be team or job" in str(run("cost", "--by", "user").exception)
